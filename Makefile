@@ -24,6 +24,11 @@ build: ## Build bin/sortie
 test: setup ## Run every test: Go, Solidity, command line
 	@scripts/test
 
+.PHONY: short
+short: ## Run the Go tests that need nothing but Go: no PostgreSQL, anvil, Node, S3 server
+	@go test -short ./...
+	@go -C bench test -short ./...
+
 .PHONY: race
 race: setup ## Run the Go tests under the race detector
 	@go test -race -timeout 120m ./...

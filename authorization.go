@@ -25,8 +25,8 @@ type Domain struct {
 	Factory Address
 }
 
-// IsDevelopmentChain reports whether a chain id is that of a development chain, whose keys are public
-// and whose blocks can jump in time.
+// IsDevelopmentChain reports whether a chain id is that of a development chain, whose keys are
+// public and whose blocks can jump in time.
 func IsDevelopmentChain(chainID uint64) bool { return chainID == 1337 || chainID == 31337 }
 
 // Separator is the EIP-712 domain separator. It computes a hash: keep it when signing more than

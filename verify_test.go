@@ -76,6 +76,9 @@ func TestVerifyQuoteAcceptsWhatWasAskedFor(t *testing.T) {
 
 func TestVerifyQuoteRefusesEveryAlteredByteOfCalldata(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: takes seconds")
+	}
 	c := newQuoteCase(t)
 	good := c.quote.Calldata
 	altered := c.quote
@@ -103,6 +106,9 @@ func TestVerifyQuoteRefusesEveryAlteredByteOfCalldata(t *testing.T) {
 // Every bit of the quote's JSON is flipped: the quote must fail to decode or to verify.
 func TestVerifyQuoteRefusesEveryAlteredByteOfJSON(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: takes seconds")
+	}
 	c := newQuoteCase(t)
 	good, err := json.Marshal(c.quote)
 	if err != nil {

@@ -22,10 +22,9 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// The bare server is the limit: what is left when everything is taken away that a service does
-// beside its one job. It uses the libraries, the server settings and the durability of the product,
-// and its answers are as long; it has no limits, no ids, no metrics, no error handling worth the
-// name.
+// The bare server is the limit: a server that does one job and nothing else. It uses the libraries,
+// the server settings and the durability of the product, and its answers are as long; it has no
+// limits, no ids, no metrics and little error handling.
 
 const bareCommand = "bare"
 
@@ -133,7 +132,7 @@ func (s *bareServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer, err = s.create(answer, wallet, r.Header.Get(sortie.HeaderIdempotencyKey), body, r.URL.Path)
 	}
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
+		http.Error(w, "bare server: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")

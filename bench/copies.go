@@ -18,7 +18,7 @@ const (
 // copies show the files. Through the doors of the product a million would take minutes; what the
 // doors write is copied column by column, whatever the columns are.
 func copySubmission(ctx context.Context, database, submissionID string, count int, files []shownFile) (err error) {
-	// Nobody needs this database after a power cut.
+	// This database need not survive a power cut.
 	db, err := sql.Open("sqlite", "file:"+database+"?_pragma=journal_mode(OFF)&_pragma=synchronous(OFF)&_pragma=cache_size(-400000)")
 	if err != nil {
 		return err

@@ -13,8 +13,8 @@ const (
 	uploaders    = 50
 )
 
-// declare tells what it costs to announce a photo and to take it in. Nobody looks into the photos
-// meanwhile: that is work for other processes.
+// declare measures the cost of declaring a photo and of receiving it. The photos are not checked
+// meanwhile: other processes do that.
 func (g *gallery) declare(ctx context.Context) error {
 	server, err := g.open(ctx, g.path("declared"), "api")
 	if err != nil {

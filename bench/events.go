@@ -13,7 +13,7 @@ import (
 const (
 	paymentsPerMission = 100
 	paymentsAtATime    = 10 // in one transaction of the settler
-	quietBlocks        = 2  // behind each one with events
+	quietBlocks        = 2  // after each one with events
 	eventCreators      = 100
 )
 

@@ -39,7 +39,7 @@ func (f shownFile) path() string {
 // files and not one file, and few enough to stay in the memory of the operating system.
 var shownSizes = []struct{ size, files int }{{megabyte, 32}, {20 * megabyte, 4}, {largeFile, 1}}
 
-// writeFiles makes the files. What is in them is nobody's business when they are served.
+// writeFiles writes the files. Their content does not matter for serving them.
 func writeFiles(ctx context.Context, directory string) (files []shownFile, err error) {
 	objects, err := blob.OpenObjects(ctx, "file:"+directory)
 	if err != nil {

@@ -39,7 +39,7 @@ func openFollowing(ctx context.Context, task assignment) (work, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.close())
 	}
-	f.follower = follower.NewFollower(follower.FollowerConfig{Nodes: f.nodes, Ledger: ledger, ChainID: task.Dev.ChainID, Logger: logger})
+	f.follower = follower.New(follower.Config{Nodes: f.nodes, Ledger: ledger, ChainID: task.Dev.ChainID, Logger: logger})
 	return f, nil
 }
 

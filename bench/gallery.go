@@ -143,7 +143,7 @@ func (g *gallery) acceptOne(ctx context.Context) (submissionID string, err error
 	return declared.SubmissionID, err
 }
 
-// deliverablesTarget is the first page; behind a cursor another.
+// deliverablesTarget is the path of the first page.
 func (g *gallery) deliverablesTarget() string {
 	return fmt.Sprintf("%s/%s/deliverables?limit=%d&mediaUrlTtlSeconds=900", pathMissions, g.missionID, fewSubmissions)
 }

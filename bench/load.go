@@ -189,7 +189,7 @@ func compete(ctx context.Context, rounds int, contenders ...turn) ([]cost, error
 	costs := make([][]cost, len(contenders))
 	for round := range rounds + 1 {
 		for i := range contenders {
-			i = (i + round) % len(contenders) // nobody is always first
+			i = (i + round) % len(contenders) // none is always first
 			got, err := contenders[i](ctx, round)
 			if err != nil {
 				return nil, err

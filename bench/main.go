@@ -1,10 +1,10 @@
 // Command bench measures the service against limits that it measures in the same run: bare net/http
 // handlers that do only what no such service can do without. Product and limit take turns, so that
 // a noisy machine is noisy for both, and what is compared is the processor time of the server's
-// process. It prints ratios; microseconds stand beside them only to be read.
+// process. It prints ratios, and microseconds for information.
 //
-// It informs and is no gate: a missed goal is printed and the exit code is 0. It fails only when it
-// could not measure.
+// It informs: a missed goal is printed and the exit code is 0. It fails only when it could not
+// measure.
 //
 // It drives the `sortie` binary from outside. Of the service's packages it uses those that fill a
 // database, and nothing that answers a request. Only the follower of the chain is measured as a

@@ -13,9 +13,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/porttest"
 )
 
-// nginx is the limit for media: files straight from the disk through links that end and that nobody
-// can make up, and nothing else. It runs in one process, as whoever runs the benchmark, on files of
-// the product.
+// nginx is the limit for media: it serves files from the disk through signed links that expire, and
+// does nothing else. It runs in one process, as the user of the benchmark, on files of the product.
 
 const nginxSecret = "not secret in a benchmark"
 

@@ -22,9 +22,9 @@ func processCPU(pid int) (time.Duration, error) {
 
 // memory is what a process has in RAM, in megabytes.
 type memory struct {
-	resident float64 // all of it, the pages of its program file included
-	peak     float64 // the most that it was since the process began
-	private  float64 // heaps and stacks
+	resident  float64 // all of it, the pages of its program file included
+	peak      float64 // the most that it was since the process began
+	anonymous float64 // without pages of files: heaps and stacks
 }
 
 func readMemory(pid int) (m memory, err error) {
@@ -39,7 +39,7 @@ func readMemory(pid int) (m memory, err error) {
 		} else if n, _ := fmt.Sscanf(line, "VmHWM: %f kB", &kilobytes); n == 1 {
 			m.peak = kilobytes / 1024
 		} else if n, _ := fmt.Sscanf(line, "RssAnon: %f kB", &kilobytes); n == 1 {
-			m.private = kilobytes / 1024
+			m.anonymous = kilobytes / 1024
 		}
 	}
 	return m, nil

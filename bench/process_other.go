@@ -11,6 +11,6 @@ var errLinuxOnly = errors.New("the benchmark reads the processor time and memory
 
 func processCPU(int) (time.Duration, error) { return 0, errLinuxOnly }
 
-type memory struct{ resident, peak, private float64 }
+type memory struct{ resident, peak, anonymous float64 }
 
 func readMemory(int) (memory, error) { return memory{}, errLinuxOnly }

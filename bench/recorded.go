@@ -178,7 +178,7 @@ func (r *recording) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		}
 	}
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadGateway)
+		http.Error(w, "recorded chain: "+err.Error(), http.StatusBadGateway)
 		return
 	}
 	text := bytes.Join(answers, []byte(","))
@@ -239,7 +239,8 @@ func (r *recording) block(param []byte) ([]byte, error) {
 	return r.blocks[number], nil
 }
 
-// rangeLogs gives the logs of a range. Those that are asked for by a block's hash are of the end, where there are none.
+// rangeLogs returns the logs of a range. A request by block hash is about the newest blocks, which
+// have no logs.
 func (r *recording) rangeLogs(param []byte) ([]byte, error) {
 	var filter struct{ FromBlock, ToBlock string }
 	if err := json.Unmarshal(param, &filter); err != nil || filter.FromBlock == "" {

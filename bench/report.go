@@ -14,7 +14,7 @@ import (
 type result struct {
 	Section string  `json:"section"`
 	Name    string  `json:"name"`
-	Product string  `json:"product,omitempty"` // what was compared, with its unit; absent when the value stands alone
+	Product string  `json:"product,omitempty"` // what was compared, with its unit; absent for a value without comparison
 	Limit   string  `json:"limit,omitempty"`
 	Value   float64 `json:"value"`          // what the goal is about
 	Unit    string  `json:"unit,omitempty"` // absent: a ratio
@@ -37,7 +37,7 @@ func (r result) judged(relation string, bound float64, met bool) result {
 type report struct {
 	Results               []result
 	Notes                 []string // what a reader must know to judge the goals
-	LoadBefore, LoadAfter string   // of the machine: was somebody else using it?
+	LoadBefore, LoadAfter string   // of the machine: was it in use otherwise?
 }
 
 // add appends lines under a title, as long as they are about the same.

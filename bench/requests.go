@@ -108,7 +108,7 @@ func (a *arena) writes(p *process, requests int, path string) contender {
 }
 
 const createNote = "the goal of create, 0.6, was set for the limit that does not recover what it signed. It is held against the one that does, " +
-	"because the protocol demands that of every create; the ratio to the other limit stands above it, without a verdict."
+	"because the protocol demands that of every create; the ratio to the other limit is printed above it, without a verdict."
 
 // create has two limits. The goal is held against the second, which like every create recovers the
 // signer of its own quote before it answers: that is a rule of the protocol and no overhead. The

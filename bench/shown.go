@@ -34,7 +34,7 @@ type sighting struct {
 }
 
 // measureShown funds missions one after the other and measures how long after the node has a block
-// a creator sees what it means. Nobody tells the service to look.
+// a creator sees what it means. The service finds the block by itself.
 func (b *bench) measureShown(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, shownTimeout)
 	defer cancel()

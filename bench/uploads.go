@@ -17,7 +17,7 @@ import (
 type upload struct {
 	contentType string
 	content     []byte
-	tail        []byte // behind the content, to be like no other
+	tail        []byte // after the content, to make the file unique
 }
 
 func (u upload) size() int { return len(u.content) + len(u.tail) }

@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// A worker is a process that goes through a recorded chain, again and again, each time with a
-// database of its own. It is told over HTTP, so that whoever tells it can read its processor time
-// before and after.
+// A worker is a process that follows a recorded chain, again and again, each time with a new
+// database. It is controlled over HTTP, so that the benchmark can read its processor time before
+// and after.
 
 const (
 	followCommand = "follow" // the product
@@ -74,10 +74,10 @@ func (w *worker) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 		err = w.current.close()
 	}
 	if err != nil {
-		http.Error(out, err.Error(), http.StatusInternalServerError)
+		http.Error(out, "worker: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
-	_, _ = fmt.Fprint(out, events) // who asked looks
+	_, _ = fmt.Fprint(out, events)
 }
 
 // tell sends a worker one of its orders.

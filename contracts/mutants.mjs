@@ -1,5 +1,5 @@
 // Shows that the tests can fail. Plants one bug at a time in a copy of MissionFactory and runs the test file that must
-// notice it; a bug that nobody notices is an error. Takes a few minutes, so it is no part of `make test`.
+// fail; a bug that no test notices is an error. Takes a few minutes, so it is not part of `make test`.
 //
 //   node mutants.mjs            all of them
 //   node mutants.mjs twice cap  those with one of the words in their name

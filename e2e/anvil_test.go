@@ -45,6 +45,7 @@ type anvil struct {
 // a test reaches the set-up.
 func startAnvil(t *testing.T, options ...string) *anvil {
 	t.Helper()
+	skipShort(t)
 	programs, err := filepath.Glob("../contracts/node_modules/@foundry-rs/anvil-*/bin/anvil") // a kill does not end the wrapper in .bin
 	if err != nil || len(programs) == 0 {
 		t.Fatal("anvil is missing: run make setup")

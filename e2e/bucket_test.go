@@ -61,6 +61,7 @@ func startBucket(t *testing.T) *bucket {
 
 func s3Program(t *testing.T) string {
 	t.Helper()
+	skipShort(t)
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		t.Fatal(err)

@@ -42,6 +42,7 @@ func (d typedData) encodeType() string {
 // bytes.
 func TestCastSignsTheTypedDataIdentically(t *testing.T) {
 	t.Parallel()
+	skipShort(t)
 	var documents map[string]json.RawMessage
 	readJSON(t, "../spec/eip712.json", &documents)
 	var vectors map[string]json.RawMessage

@@ -57,6 +57,7 @@ func main() {
 // A client that is generated from the specification can be built and used without the SDK.
 func TestGeneratedGoClient(t *testing.T) {
 	t.Parallel()
+	skipShort(t)
 	dev, home := startDev(t), t.TempDir()
 	run := func(directory string, environment []string, name string, args ...string) string {
 		t.Helper()

@@ -69,6 +69,7 @@ type devAt struct {
 
 func startDevAt(t *testing.T, place string, args ...string) devAt {
 	t.Helper()
+	skipShort(t)
 	dir, err := os.MkdirTemp("", "sortie-user-*") // not t.TempDir, which only its owner can enter
 	if err != nil {
 		t.Fatal(err)

@@ -19,7 +19,7 @@ const shortestWait = time.Minute
 // harmless are the functions whose short wait cannot fail on a slow machine, with the reason.
 var harmless = map[string]string{
 	"example_test.go ExampleClient_Events":                                                   "an example for readers, without an output to compare",
-	"internal/chain/lease_test.go TestOneWorksAtATime":                                       "an interval between attempts, without a limit on their number",
+	"internal/leases/holder_test.go TestOneWorksAtATime":                                     "an interval between attempts, without a limit on their number",
 	"internal/jobs/sqlite_test.go TestIdleSQLiteWritesNothing":                               "time in which nothing must happen",
 	"internal/ingest/ingest_test.go TestParallelLimit":                                       "the time must run out",
 	"internal/ingest/main_test.go dial":                                                      "it must fail, in a child without a network",

@@ -27,6 +27,14 @@ type process struct {
 	ended   chan struct{} // closed when the process has ended
 }
 
+// skipShort skips a test that starts programs under -short, which needs nothing but Go.
+func skipShort(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: starts programs (sortie, anvil, node, an S3 server)")
+	}
+}
+
 // launch starts sortie with only the given SORTIE_ variables and does not wait for it.
 func launch(t *testing.T, environment []string, args ...string) *process {
 	t.Helper()
@@ -36,6 +44,7 @@ func launch(t *testing.T, environment []string, args ...string) *process {
 // spawn starts a program with only the given SORTIE_ variables.
 func spawn(t *testing.T, environment []string, program string, args ...string) *process {
 	t.Helper()
+	skipShort(t)
 	p := &process{command: exec.Command(program, args...), ended: make(chan struct{})}
 	p.command.Env = append(slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		return strings.HasPrefix(variable, "SORTIE_")

@@ -45,6 +45,9 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		defer os.RemoveAll(binaries)
+		if testing.Short() {
+			return m.Run() // no test starts the program
+		}
 		build := exec.Command("go", "build", "-o", binaries+"/sortie", "../cmd/sortie")
 		build.Stderr = os.Stderr
 		if err := build.Run(); err != nil {
@@ -57,6 +60,7 @@ func TestMain(m *testing.M) {
 
 func TestScripts(t *testing.T) {
 	t.Parallel()
+	skipShort(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
 		RequireExplicitExec: true,

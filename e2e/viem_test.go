@@ -38,6 +38,7 @@ var installViem = sync.OnceValue(func() error {
 // A creator can use the API with viem and the documents alone.
 func TestFirstMissionWithViem(t *testing.T) {
 	t.Parallel()
+	skipShort(t)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if err := installViem(); err != nil {
@@ -53,6 +54,7 @@ func TestFirstMissionWithViem(t *testing.T) {
 // A contributor can use the API with viem and tus-js-client.
 func TestFirstDeliverablesWithViemAndTus(t *testing.T) {
 	t.Parallel()
+	skipShort(t)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if err := installViem(); err != nil {
@@ -110,6 +112,7 @@ func documentedPrograms(t *testing.T) (directory string) {
 // deliverables.
 func TestDocumentedPrograms(t *testing.T) {
 	t.Parallel()
+	skipShort(t)
 	if err := installViem(); err != nil {
 		t.Fatal(err)
 	}

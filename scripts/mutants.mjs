@@ -1,5 +1,5 @@
-// Shows that the tests can fail. mutants/*.json lists cures, each with the source text that makes it and a replacement that
-// takes it out. Every mutant is compiled through an overlay, so the tree itself never changes, and its test must fail.
+// Shows that the tests can fail. mutants/*.json lists faults, each with the source text that prevents it and a replacement that
+// plants it. Every mutant is compiled through an overlay, so the tree itself never changes, and its test must fail.
 // Takes several minutes, so it is not part of `make test`.
 //
 //   node scripts/mutants.mjs               all of them

@@ -1,5 +1,5 @@
 // Package spec carries the description of the API inside of the program: what is served is what was
-// described when it was built. It holds nothing else; the vectors beside it are read by tests.
+// described when it was built. It holds nothing else; the vectors next to it are read by tests.
 package spec
 
 import _ "embed"

@@ -4,8 +4,6 @@ module github.com/sortie-labs/sortie/tools
 
 go 1.26.0
 
-toolchain go1.26.9
-
 tool (
 	github.com/ethereum/go-ethereum/cmd/abigen
 	github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen

@@ -36,9 +36,9 @@ func newContractsDeployCmd() *cobra.Command {
 		Use:   "deploy",
 		Short: "Deploy MissionFactory to any chain and print its addresses",
 		Long: `Deploys MissionFactory, and with --with-test-tokens the reward tokens too, and prints one JSON value
-{chainId, factory, usdc, serviceToken, deployedAtBlock}: what sortie serve wants to know.
+{chainId, factory, usdc, serviceToken, deployedAtBlock} for the flags of sortie serve.
 
-The caps bound what a stolen settler key can pay to the wrong people in a UTC day, so you choose them: an amount in whole tokens,
+The daily caps bound what a thief of the settler key can take in a UTC day, so there is no default: give an amount in whole tokens,
 or none. The admin can change them later.
 
 Nothing is sent before the chain, the keys and the tokens have been checked. A KEY is keystore:PATH (its password in
@@ -89,7 +89,7 @@ func runDeploy(ctx context.Context, options deployOptions) (devnet.Deployment, e
 		return devnet.Deployment{}, err
 	}
 	deployment, err := devnet.Deploy(ctx, node, funding.TransactionSigner{Signer: deployer}, params)
-	return deployment, cli.Failed(cli.ExitChain, err)
+	return deployment, cli.Failed(cli.ExitChain, withFlag(err))
 }
 
 func (o deployOptions) params() (devnet.DeployParams, error) {
@@ -122,8 +122,8 @@ func (o deployOptions) params() (devnet.DeployParams, error) {
 	}, nil
 }
 
-// parseCap reads a cap in whole tokens; nil means no limit. There is no default: what a stolen key
-// can take is for the operator to choose.
+// parseCap reads a cap in whole tokens; nil is no cap. There is no default: the operator must choose
+// what a stolen key can take.
 func parseCap(flag, text string, token sortie.Token) (*big.Int, error) {
 	switch text {
 	case "":
@@ -154,9 +154,9 @@ func newContractsCheckCmd() *cobra.Command {
 	var options checkOptions
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "Check that a deployment is what the service would be told it is",
+		Short: "Check that a deployment fits the configuration of the service",
 		Long: `Compares the addresses with the chain: the chain's id, the contracts' code, the tokens and their decimals, and,
-if given, that authorizer and settler hold their roles. It asks only; nothing is sent.`,
+if given, the roles of authorizer and settler. It sends nothing.`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runCheck(cmd, options)
@@ -195,11 +195,11 @@ func runCheck(cmd *cobra.Command, options checkOptions) error {
 		return cli.Failed(cli.ExitChain, fmt.Errorf("--rpc: %w", err))
 	}
 	if err != nil {
-		return cli.Failed(cli.ExitSafety, err)
+		return cli.Failed(cli.ExitSafety, withFlag(err))
 	}
 	if asJSON, _ := cmd.Flags().GetBool("json"); asJSON {
 		return cli.PrintJSON(cmd.OutOrStdout(), map[string]bool{"ok": true})
 	}
-	fmt.Fprintln(cmd.OutOrStdout(), "The deployment is what it should be.")
+	fmt.Fprintln(cmd.OutOrStdout(), "The deployment is correct.")
 	return nil
 }

@@ -31,19 +31,19 @@ type devOptions struct {
 	autoApprove bool
 	readyFile   string
 	isolation   string
-	onReady     func(cli.ReadyFile) // nil: the greeting is enough
+	onReady     func(cli.ReadyFile) // may be nil
 }
 
 func newDevCmd() *cobra.Command {
 	var options devOptions
 	cmd := &cobra.Command{
 		Use:   "dev",
-		Short: "Run everything on this machine: the service, a chain in this process, funded wallets",
+		Short: "Run everything on this machine: the service, a chain and funded wallets",
 		Long: `Runs the whole service on embedded parts: a development chain with the contracts deployed and the wallets of the
-well-known development mnemonic funded, a SQLite database and the API. What happened stays in the data directory, also
-after a kill; --reset starts anew. Stop it with Ctrl-C.
+well-known development mnemonic funded, a SQLite database and the API. Data is kept in the data directory, also after a
+kill; --reset removes it. Stop it with Ctrl-C.
 
-The keys are public knowledge: never send them anything of value.`,
+The keys are public: never send them anything of value.`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runDev(cmd.Context(), options, cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -52,16 +52,16 @@ The keys are public knowledge: never send them anything of value.`,
 	flags := cmd.Flags()
 	flags.StringVar(&options.listen, "listen", "127.0.0.1:8080", "address of the API")
 	flags.StringVar(&options.chainListen, "chain-listen", "127.0.0.1:8545", "address of the chain's JSON-RPC")
-	flags.BoolVar(&options.expose, "expose", false, "let other machines reach it, with keys that everyone knows")
-	flags.StringVar(&options.data, "data", ".sortie", "directory for everything that is kept")
-	flags.BoolVar(&options.reset, "reset", false, "forget what an earlier run kept")
+	flags.BoolVar(&options.expose, "expose", false, "let other machines reach it, although its keys are public")
+	flags.StringVar(&options.data, "data", ".sortie", "directory for all data")
+	flags.BoolVar(&options.reset, "reset", false, "remove the data of earlier runs first")
 	flags.BoolVar(&options.autoApprove, "auto-approve", false, "approve every funded mission without a review")
 	defineIsolation(flags, &options.isolation, ingest.IsolationBestEffort)
 	flags.StringVar(&options.readyFile, "ready-file", "", "write addresses and keys to this file as JSON when ready")
 	return cmd
 }
 
-// What `sortie dev` keeps below its data directory.
+// The contents of the data directory.
 const (
 	devChainDir = "chain"
 	devDatabase = "sortie.db"
@@ -77,7 +77,7 @@ func runDev(ctx context.Context, options devOptions, stdout, stderr io.Writer) (
 		return cli.UsageError("--media-isolation %w", err)
 	}
 	if options.reset {
-		if err := forget(options.data); err != nil {
+		if err := removeData(options.data); err != nil {
 			return fmt.Errorf("--reset: %w", err)
 		}
 	}
@@ -85,12 +85,12 @@ func runDev(ctx context.Context, options devOptions, stdout, stderr io.Writer) (
 		return err
 	}
 	logger := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	// The chain outlives ctx, so that the service stops before what it stands on.
+	// The chain outlives ctx, so that the service stops before its chain.
 	net, err := devnet.Start(context.WithoutCancel(ctx), devnet.Config{
 		DataDir: filepath.Join(options.data, devChainDir), Listen: options.chainListen, Logger: logger,
 	})
 	if err != nil {
-		return err
+		return withFlag(err)
 	}
 	defer func() { err = errors.Join(err, net.Close()) }()
 	config, err := devConfig(net, options, isolation, logger)
@@ -99,7 +99,7 @@ func runDev(ctx context.Context, options devOptions, stdout, stderr io.Writer) (
 	}
 	running, err := service.Open(ctx, config)
 	if err != nil {
-		return unlessStopped(ctx, err)
+		return unlessStopped(ctx, withFlag(err))
 	}
 	ready := cli.NewReadyFile(net, running.BaseURL())
 	kept := filepath.Join(options.data, cli.ReadyFileName)
@@ -120,15 +120,15 @@ func runDev(ctx context.Context, options devOptions, stdout, stderr io.Writer) (
 	defer stop()
 	go func() {
 		select {
-		case <-net.Done(): // a chain that died takes the service with it
+		case <-net.Done(): // without its chain the service stops too
 			stop()
 		case <-ctx.Done():
 		}
 	}()
-	return running.Run(ctx)
+	return withFlag(running.Run(ctx))
 }
 
-// checkExposure refuses addresses that other machines can reach, unless they are asked for.
+// checkExposure refuses addresses that other machines can reach, unless --expose is given.
 func (o devOptions) checkExposure(stderr io.Writer) error {
 	for _, opened := range []struct{ flag, address, what string }{
 		{"listen", o.listen, "the API, where anyone can act as creator, contributor and operator with the development keys, and which has no rate limits"},
@@ -145,7 +145,7 @@ func (o devOptions) checkExposure(stderr io.Writer) error {
 	return nil
 }
 
-// devConfig is the service on the development chain: every role, no limits, any host, the
+// devConfig configures the service on the development chain: all roles, no rate limits, any host, the
 // development keys.
 func devConfig(net *devnet.Chain, options devOptions, isolation ingest.Isolation, logger *slog.Logger) (service.Config, error) {
 	deployment := net.Deployment()
@@ -164,7 +164,7 @@ func devConfig(net *devnet.Chain, options devOptions, isolation ingest.Isolation
 		AllowedOrigins:   []string{"*"},
 		Logger:           logger,
 	}
-	if !isExposed(options.listen) { // the metrics are not for other machines
+	if !isExposed(options.listen) { // metrics are for this machine only
 		config.OperationsListen = options.listen
 	}
 	for role, signer := range map[devnet.Role]*funding.Signer{
@@ -185,7 +185,7 @@ func devConfig(net *devnet.Chain, options devOptions, isolation ingest.Isolation
 	return config, nil
 }
 
-// devMedia accepts what passes the checks, at once and for good: nobody waits for himself.
+// devMedia accepts submissions that pass the checks, without an operator and without a hold.
 func devMedia(dir string, isolation ingest.Isolation) service.MediaConfig {
 	ffmpeg, _ := findFFmpeg("ffmpeg") // without it, videos have no thumbnails
 	return service.MediaConfig{
@@ -193,8 +193,8 @@ func devMedia(dir string, isolation ingest.Isolation) service.MediaConfig {
 	}
 }
 
-// forget removes what an earlier run kept, and nothing else that may lie in the directory.
-func forget(data string) error {
+// removeData removes the data of earlier runs, and nothing else in the directory.
+func removeData(data string) error {
 	for _, name := range []string{devChainDir, devMediaDir, cli.ReadyFileName, devDatabase, devDatabase + "-wal", devDatabase + "-shm", devDatabase + ".lock"} {
 		if err := os.RemoveAll(filepath.Join(data, name)); err != nil {
 			return err

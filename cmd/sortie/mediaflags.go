@@ -30,29 +30,29 @@ type mediaOptions struct {
 }
 
 const (
-	// defaultHold leaves operators time to take back what checks accepted.
+	// defaultHold leaves operators time to revoke automatic acceptances.
 	defaultHold = 10 * time.Minute
-	// uploadsDir is beside the objects of a media directory, unless another is named.
+	// uploadsDir is the default directory of uploads in a media directory.
 	uploadsDir = "uploads"
 )
 
 func (o *mediaOptions) define(flags *pflag.FlagSet) {
-	flags.StringVar(&o.store, "media", "", "where submitted files are kept: file:DIR or s3://bucket?...; submissions are off without it")
-	flags.StringVar(&o.uploads, "uploads", "", "directory of uploads that are not whole yet (for file:DIR: DIR/"+uploadsDir+"; for s3: next to an SQLite database, otherwise in the user's cache)")
+	flags.StringVar(&o.store, "media", "", "store of submitted files: file:DIR or s3://bucket?...; submissions are off without it")
+	flags.StringVar(&o.uploads, "uploads", "", "directory of incomplete uploads (default with file:DIR: DIR/"+uploadsDir+"; with s3: next to an SQLite database, otherwise in the user's cache)")
 	flags.StringVar(&o.ffmpeg, "ffmpeg", "ffmpeg", `program that makes the thumbnails of videos; "" for none`)
 	defineIsolation(flags, &o.isolation, ingest.IsolationRequired)
 	flags.StringVar(&o.verification, "verification", "curate", "how submissions are accepted: curate, auto or http:URL")
 	limits := app.DefaultReservationLimits()
-	flags.IntVar(&o.reservationsPerAddress, "reservations-per-address", limits.PerAddress, "slots that wallets without a final acceptance may reserve from one address in an hour, not counting accepted submissions")
-	flags.Int64Var(&o.reservedBytes, "reserved-bytes", limits.TotalBytes, "largest sum of the sizes of files that are declared and not uploaded; never more than --uploads has room for")
-	flags.DurationVar(&o.hold, "acceptance-hold", defaultHold, "how long an acceptance can be taken back before its receipt is signed, 0 to 720h")
+	flags.IntVar(&o.reservationsPerAddress, "reservations-per-address", limits.PerAddress, "slots an hour that wallets without a final acceptance may reserve from one address, accepted submissions not counted")
+	flags.Int64Var(&o.reservedBytes, "reserved-bytes", limits.TotalBytes, "largest total size of declared files that are not uploaded; never more than the free space of --uploads")
+	flags.DurationVar(&o.hold, "acceptance-hold", defaultHold, "how long an acceptance can be revoked before its receipt is signed, 0 to 720h")
 }
 
 func defineIsolation(flags *pflag.FlagSet, value *string, standard ingest.Isolation) {
 	flags.StringVar(value, "media-isolation", standard.String(), "how the processes that read submitted files are isolated: required, best-effort or off")
 }
 
-// parse checks everything that can be checked before anything is opened.
+// parse checks the flags before anything is opened.
 func (o mediaOptions) parse(cmd *cobra.Command, database string) (config service.MediaConfig, err error) {
 	config = service.MediaConfig{Store: o.store, Uploads: o.uploads, Hold: o.hold, Reservations: app.DefaultReservationLimits()}
 	config.Reservations.PerAddress, config.Reservations.TotalBytes = o.reservationsPerAddress, o.reservedBytes
@@ -74,7 +74,7 @@ func (o mediaOptions) parse(cmd *cobra.Command, database string) (config service
 	dir, isDirectory := strings.CutPrefix(o.store, "file:")
 	switch {
 	case o.store == "" && o.uploads != "":
-		return service.MediaConfig{}, cli.UsageError("--uploads without --media: give --media, where uploads go when they are whole")
+		return service.MediaConfig{}, cli.UsageError("--uploads without --media: give --media, the store of complete files")
 	case o.store == "":
 		return config, nil
 	case isDirectory && strings.TrimPrefix(dir, "//") == "", !isDirectory && !strings.HasPrefix(o.store, "s3://"):
@@ -83,7 +83,7 @@ func (o mediaOptions) parse(cmd *cobra.Command, database string) (config service
 		config.Uploads = filepath.Join(strings.TrimPrefix(dir, "//"), uploadsDir)
 	case o.uploads == "":
 		if config.Uploads, err = uploadsWithoutDirectory(database); err != nil {
-			return service.MediaConfig{}, cli.UsageError("--uploads is missing: with --media s3://... give a local directory for uploads that are not whole yet (%w)", err)
+			return service.MediaConfig{}, cli.UsageError("--uploads is missing: with --media s3://... give a local directory for incomplete uploads (%w)", err)
 		}
 	}
 	if config.FFmpeg, err = findFFmpeg(o.ffmpeg); err != nil && cmd.Flags().Changed("ffmpeg") {
@@ -92,8 +92,8 @@ func (o mediaOptions) parse(cmd *cobra.Command, database string) (config service
 	return config, nil
 }
 
-// uploadsWithoutDirectory is where uploads wait when media is kept elsewhere: a directory that is
-// still there after a restart, and that nobody else writes to.
+// uploadsWithoutDirectory returns the directory of uploads for a media store that is no directory. It
+// must persist across restarts and be private to the service.
 func uploadsWithoutDirectory(database string) (string, error) {
 	if path, isSQLite := strings.CutPrefix(database, "sqlite:"); isSQLite {
 		return filepath.Join(filepath.Dir(strings.TrimPrefix(path, "//")), uploadsDir), nil
@@ -105,14 +105,14 @@ func uploadsWithoutDirectory(database string) (string, error) {
 	return filepath.Join(cache, "sortie", uploadsDir), nil
 }
 
-// findFFmpeg gives the whole path of the program; empty when there is none, or none that package
-// media could keep in its limits.
+// findFFmpeg returns the absolute path of the program; empty if there is none, or if it cannot be
+// isolated on this system.
 func findFFmpeg(name string) (string, error) {
 	if name == "" {
 		return "", nil
 	}
 	if runtime.GOOS != "linux" {
-		return "", errors.New("programs can be kept from harm on Linux only")
+		return "", errors.New("programs can be isolated on Linux only")
 	}
 	found, err := exec.LookPath(name)
 	if err != nil {
@@ -121,7 +121,7 @@ func findFFmpeg(name string) (string, error) {
 	return filepath.Abs(found)
 }
 
-// shownStore is the media store without what may be secret in its URL.
+// shownStore returns the media store without the secrets in its URL.
 func shownStore(store string) string {
 	parsed, err := url.Parse(store)
 	if err != nil || parsed.Scheme != "s3" {

@@ -9,12 +9,12 @@ import (
 	"github.com/sortie-labs/sortie/internal/ingest"
 )
 
-// newMediaIngestCmd is the child process in which the service looks at uploaded files. It is
-// nothing for people.
+// newMediaIngestCmd is the child process in which the service reads uploaded files. It is not for
+// users.
 func newMediaIngestCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:    ingest.ChildArgument,
-		Short:  "Look at one uploaded file, as a child of the service",
+		Short:  "Read one uploaded file, as a child of the service",
 		Hidden: true,
 		Args:   cli.NoArgs,
 		Run:    func(*cobra.Command, []string) { os.Exit(ingest.ChildMain()) },

@@ -11,23 +11,23 @@ import (
 	"github.com/sortie-labs/sortie/internal/service"
 )
 
-// operatorOptions are what a single operator may accept before other people know of it.
+// operatorOptions are the flags that limit what a single operator accepts.
 type operatorOptions struct {
 	usdc, serviceToken string
 	second             bool
 }
 
-// defaultOperatorLimit is in whole tokens: more than a person accepts in an hour, less than a thief
-// would.
+// defaultOperatorLimit is in whole tokens: more than an operator usually accepts in an hour, less than
+// a thief would.
 const defaultOperatorLimit = "1000"
 
 func (o *operatorOptions) define(flags *pflag.FlagSet) {
 	flags.StringVar(&o.usdc, "operator-hourly-limit-usdc", defaultOperatorLimit, "USDC that one operator accepts within an hour without an alarm, or none")
 	flags.StringVar(&o.serviceToken, "operator-hourly-limit-service-token", defaultOperatorLimit, "SERVICE_TOKEN that one operator accepts within an hour without an alarm, or none")
-	flags.BoolVar(&o.second, "second-operator", false, "above these limits a second operator must accept, too")
+	flags.BoolVar(&o.second, "second-operator", false, "above these limits a second operator must accept too")
 }
 
-// parse reads the limits of a service with so many operators.
+// parse reads the limits. Operators is the number of operators.
 func (o operatorOptions) parse(operators int) (service.OperatorLimits, error) {
 	limits := service.OperatorLimits{PerHour: make(map[sortie.Token]*big.Int), SecondOperator: o.second}
 	for _, limit := range []struct {

@@ -21,7 +21,7 @@ const (
 	defaultPayoutCap = "10000"
 )
 
-// payoutOptions are the flags about payouts as they were given.
+// payoutOptions are the flags about payouts.
 type payoutOptions struct {
 	interval                 time.Duration
 	capUSDC, capServiceToken string
@@ -31,10 +31,10 @@ type payoutOptions struct {
 
 func (o *payoutOptions) addTo(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.interval, "payout-interval", defaultPayoutInterval, "how long payouts of a mission wait for others to share a transaction, 0 to 24h")
-	flags.StringVar(&o.capUSDC, "payout-cap-usdc", "", "USDC that the service pays out within an hour at most, or none (default 10000; none on a development chain)")
-	flags.StringVar(&o.capServiceToken, "payout-cap-service-token", "", "SERVICE_TOKEN that the service pays out within an hour at most, or none (default 10000; none on a development chain)")
+	flags.StringVar(&o.capUSDC, "payout-cap-usdc", "", "most USDC paid out within an hour, or none (default 10000; none on a development chain)")
+	flags.StringVar(&o.capServiceToken, "payout-cap-service-token", "", "most SERVICE_TOKEN paid out within an hour, or none (default 10000; none on a development chain)")
 	flags.StringVar(&o.minGasBalance, "min-gas-balance", sortie.FormatUnits(sender.DefaultMinBalance(), cli.EtherDecimals), "balance of the sender, in the chain's coin, below which there is an alarm; 0 for none")
-	flags.BoolVar(&o.allowSharedKeys, "allow-shared-keys", false, "start although two of --authorizer, --settler and --sender are the same account")
+	flags.BoolVar(&o.allowSharedKeys, "allow-shared-keys", false, "allow the same account for two of --authorizer, --settler and --sender")
 }
 
 func (o payoutOptions) apply(config *service.Config) (err error) {
@@ -52,8 +52,7 @@ func (o payoutOptions) apply(config *service.Config) (err error) {
 	return nil
 }
 
-// caps reads what may be paid out within an hour, in base units. A token without an entry has no
-// cap.
+// caps reads the hourly caps in base units. A token without an entry has no cap.
 func (o payoutOptions) caps(development bool) (map[sortie.Token]*big.Int, error) {
 	caps := make(map[sortie.Token]*big.Int)
 	for _, given := range []struct {
@@ -81,8 +80,8 @@ func (o payoutOptions) caps(development bool) (map[sortie.Token]*big.Int, error)
 	return caps, nil
 }
 
-// checkKeys wants the three accounts of the service to be different ones, outside of development:
-// who steals one key then has one power. Where they may be the same, it says what that means.
+// checkKeys requires three different accounts outside of development chains, so that a stolen key
+// has one power. If shared keys are allowed, it adds a warning.
 func (o payoutOptions) checkKeys(config *service.Config) error {
 	if sortie.IsDevelopmentChain(config.Deployment.ChainID) {
 		return nil
@@ -104,11 +103,11 @@ func (o payoutOptions) checkKeys(config *service.Config) error {
 				continue
 			}
 			if !o.allowSharedKeys {
-				return cli.UsageError("--%s and --%s are the same account, %s: a thief of one key would have the power of both; give each a key of its own (docs/operating.md says how to change keys), or add --allow-shared-keys",
+				return cli.UsageError("--%s and --%s are the same account, %s: a thief of one key would have the power of both; give each its own key (docs/operating.md explains how to change keys), or add --allow-shared-keys",
 					other.flag, one.flag, one.address)
 			}
 			config.Warnings = append(config.Warnings, "--"+other.flag+" and --"+one.flag+" are the same account, "+one.address.String()+
-				": a thief of that key has the power of both; give each a key of its own")
+				": a thief of that key has the power of both; give each its own key")
 		}
 	}
 	return nil

@@ -52,13 +52,13 @@ func newServeCmd() *cobra.Command {
 		Short: "Run the service in production",
 		Long: `Runs the service on your database and your chain. Every flag has one environment variable: --public-url is
 SORTIE_PUBLIC_URL. A KEY is keystore:PATH (its password in PATH.password, both of mode 0600), command:PATH, or dev:N for a
-development key on chain ids 1337 and 31337. A bad or missing value stops it with one line.`,
+development key on chain ids 1337 and 31337. A wrong or missing value stops it with a one-line error.`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runServe(cmd, o) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:8080", "address to listen on")
-	flags.StringVar(&o.operationsListen, "operations-listen", defaultOperationsListen, "address of /metrics, kept apart from clients; the address of --listen to have both there")
+	flags.StringVar(&o.operationsListen, "operations-listen", defaultOperationsListen, "address of /metrics; the address of --listen to share its listener")
 	flags.StringVar(&o.publicURL, "public-url", "", "base URLs that clients use and sign, comma-separated (required)")
 	flags.StringVar(&o.database, "database", "", "sqlite:PATH or postgres://... (required)")
 	flags.StringVar(&o.rpc, "rpc", "", "JSON-RPC URLs of nodes of the funding chain, comma-separated (required)")
@@ -69,17 +69,17 @@ development key on chain ids 1337 and 31337. A bad or missing value stops it wit
 	flags.Var(&o.authorizer, "authorizer", "key that signs funding quotes (required)")
 	flags.Var(&o.settler, "settler", "key that signs payouts and refunds")
 	flags.Var(&o.sender, "sender", "key that pays gas")
-	flags.StringVar(&o.operators, "operators", "", "addresses of the wallets that review, comma-separated")
+	flags.StringVar(&o.operators, "operators", "", "addresses of the operators' wallets, comma-separated")
 	o.limits.define(flags)
 	flags.IntVar(&o.confirmations, "confirmations", onchain.DefaultConfirmations, "blocks before the review of a funded mission begins")
-	flags.StringVar(&o.finality, "finality", "finalized", "what locks funding: the chain's finalized tag, or a number of blocks")
+	flags.StringVar(&o.finality, "finality", "finalized", "when funding is final: finalized (the chain's tag) or a number of blocks")
 	o.payouts.addTo(flags)
 	o.solvency.addTo(flags)
-	flags.Uint64Var(&o.maxFeePerGas, "max-fee-per-gas", defaultMaxFeePerGas, "most that the sender pays for a unit of gas, in gwei")
+	flags.Uint64Var(&o.maxFeePerGas, "max-fee-per-gas", defaultMaxFeePerGas, "highest fee that the sender pays for a unit of gas, in gwei")
 	o.media.define(flags)
 	flags.DurationVar(&o.ttl, "authorization-ttl", funding.DefaultTTL, "life of a funding authorization, 5m to 1h")
-	flags.DurationVar(&o.draftRetention, "draft-retention", defaultDraftRetention, "how long a draft may stay unfunded before it is removed, in hours: 24h to 87600h; 0 for ever")
-	flags.BoolVar(&o.allowDelegated, "allow-delegated-accounts", false, "let the delegate of an EIP-7702 account decide who signed for it; otherwise only its own key counts")
+	flags.DurationVar(&o.draftRetention, "draft-retention", defaultDraftRetention, "how long unfunded drafts are kept: 24h to 87600h; 0 keeps them")
+	flags.BoolVar(&o.allowDelegated, "allow-delegated-accounts", false, "let the delegate of an EIP-7702 account verify its signatures; otherwise only its own key can sign")
 	flags.StringVar(&o.roles, "roles", "api,worker,chain", "what this process does, comma-separated")
 	flags.StringVar(&o.rateLimits, "rate-limits", "on", "on or off")
 	flags.StringSliceVar(&o.trustedProxies, "trusted-proxies", nil, "networks of load balancers whose X-Forwarded-For is believed")
@@ -88,10 +88,10 @@ development key on chain ids 1337 and 31337. A bad or missing value stops it wit
 	return cmd
 }
 
-// defaultOperationsListen is reached from this machine only.
+// defaultOperationsListen is reachable from this machine only.
 const defaultOperationsListen = "127.0.0.1:9464"
 
-// In gwei. The upper bound is no price that was ever paid; whoever gives more has given wei.
+// In gwei. Nothing above the upper bound was ever paid: such a value is probably in wei.
 const (
 	defaultMaxFeePerGas = 500
 	highestMaxFeePerGas = 100_000
@@ -114,13 +114,13 @@ func runServe(cmd *cobra.Command, options serveOptions) error {
 	}
 	running, err := service.Open(cmd.Context(), config)
 	if err != nil {
-		return unlessStopped(cmd.Context(), err)
+		return unlessStopped(cmd.Context(), withFlag(err))
 	}
 	options.announce(config, running)
-	return running.Run(cmd.Context())
+	return withFlag(running.Run(cmd.Context()))
 }
 
-// announce says what the process does, and what it does not.
+// announce logs what the process does, and warnings.
 func (options serveOptions) announce(c service.Config, running *service.Service) {
 	what := []any{"address", running.BaseURL(), "operations", running.OperationsURL(), "roles", options.roles, "publicURL", strings.Join(c.PublicURLs, " "),
 		"chainId", c.Deployment.ChainID, "factory", c.Deployment.Factory.String(), "authorizer", c.Deployment.Authorizer.String(),
@@ -136,30 +136,30 @@ func (options serveOptions) announce(c service.Config, running *service.Service)
 		c.Logger.Warn(warning)
 	}
 	if (c.Roles.Worker || c.Roles.Chain) && !c.Refunds() {
-		c.Logger.Warn("refunds and payouts are off: give --settler and --sender to turn them on; what is due waits until then")
+		c.Logger.Warn("refunds and payouts are off and wait: give --settler and --sender to turn them on")
 	}
 	if strings.HasPrefix(c.Database, "sqlite:") && c.Roles != service.AllRoles {
-		c.Logger.Warn("an SQLite database has room for one process, and this one does not do everything: give --roles api,worker,chain")
+		c.Logger.Warn("an SQLite database allows one process, and this one has not all roles: give --roles api,worker,chain")
 	}
 	if c.Roles.API && c.Limits != nil && len(c.TrustedProxies) == 0 && strings.HasPrefix(c.PublicURLs[0], "https:") {
-		c.Logger.Warn("clients use https, so there is a proxy in front, and none is trusted: the rate limits count all clients of the proxy as one; name its network in --trusted-proxies")
+		c.Logger.Warn("clients use https, so there is a proxy, and none is trusted: the rate limits count all its clients as one; give its network in --trusted-proxies")
 	}
 	if c.Roles.API && c.AllowDelegated {
-		c.Logger.Warn("delegates of EIP-7702 accounts decide who signed for them: a delegate that accepts every signature opens its account to everyone; leave --allow-delegated-accounts out to accept only their keys")
+		c.Logger.Warn("delegates of EIP-7702 accounts verify signatures: a delegate that accepts every signature opens its account to everyone; leave out --allow-delegated-accounts to accept only the keys of the accounts")
 	}
 	if c.Roles.API && len(c.Operators) == 0 {
-		c.Logger.Warn("there is no operator to review missions and submissions: give their wallets in --operators")
+		c.Logger.Warn("there are no operators to review missions and submissions: give their wallets in --operators")
 	}
 	switch {
 	case !c.Roles.API && !c.Roles.Worker:
 	case c.Media.Store == "":
 		c.Logger.Warn("submissions are off: give --media to turn them on")
 	case c.Roles.Worker && c.Media.FFmpeg == "":
-		c.Logger.Warn("videos get no thumbnails: install ffmpeg, or name it in --ffmpeg")
+		c.Logger.Warn("videos get no thumbnails: install ffmpeg, or give its path in --ffmpeg")
 	}
 }
 
-// config checks every value before anything is opened.
+// config checks all values before anything is opened.
 func (o serveOptions) config(cmd *cobra.Command) (config service.Config, err error) {
 	if err := o.check(); err != nil {
 		return service.Config{}, err
@@ -207,7 +207,7 @@ func (o serveOptions) config(cmd *cobra.Command) (config service.Config, err err
 	return config, o.payouts.checkKeys(&config)
 }
 
-// parseChainWork reads what the process does with the chain.
+// parseChainWork reads the flags about the chain, reviews and payouts.
 func (o serveOptions) parseChainWork(config *service.Config) (err error) {
 	if config.Roles, err = parseRoles(o.roles); err != nil {
 		return err
@@ -287,7 +287,7 @@ func (o serveOptions) check() error {
 		}
 	}
 	if o.draftRetention != 0 && (o.draftRetention < shortestDraftRetention || o.draftRetention > longestDraftRetention) {
-		return cli.UsageError("--draft-retention %s: want %s to %s, or 0 to keep unfunded drafts for ever", o.draftRetention, shortestDraftRetention, longestDraftRetention)
+		return cli.UsageError("--draft-retention %s: want %s to %s, or 0 to keep unfunded drafts", o.draftRetention, shortestDraftRetention, longestDraftRetention)
 	}
 	if o.rateLimits != "on" && o.rateLimits != "off" {
 		return cli.UsageError("--rate-limits %q: want on or off", o.rateLimits)
@@ -302,9 +302,9 @@ func parsePublicURLs(text string) ([]string, error) {
 		switch {
 		case err != nil || (parsed.Scheme != "http" && parsed.Scheme != "https") || parsed.Host == "" || parsed.User != nil ||
 			parsed.RawQuery != "" || parsed.Fragment != "" || strings.Trim(parsed.Path, "/") != "":
-			return nil, cli.UsageError("--public-url: want https:// and a host and nothing after it, such as https://api.example.com")
+			return nil, cli.UsageError("--public-url: want https:// and a host and nothing else, such as https://api.example.com")
 		case parsed.Scheme == "http" && !isLoopback(parsed.Hostname()):
-			return nil, cli.UsageError("--public-url %s: plain http is for this machine only; media links would travel unprotected: use https", one)
+			return nil, cli.UsageError("--public-url %s: plain http is for this machine only, because media links must not be readable: use https", one)
 		}
 	}
 	return urls, nil
@@ -327,7 +327,7 @@ func parseProxies(texts []string) ([]netip.Prefix, error) {
 			prefix = netip.PrefixFrom(address, address.BitLen())
 		}
 		if prefix.Bits() == 0 {
-			return nil, cli.UsageError("--trusted-proxies %s: that is everybody, and everybody could make up their address; name your load balancers", text)
+			return nil, cli.UsageError("--trusted-proxies %s: that is every client, and clients could forge their addresses; give the networks of your proxies", text)
 		}
 		prefixes = append(prefixes, prefix)
 	}
@@ -352,14 +352,14 @@ func splitList(text string) []string {
 	return items
 }
 
-// isExposed reports whether other machines can reach an address to listen on. What cannot be read
-// is left to the listener, which refuses it.
+// isExposed reports whether other machines can reach a listen address. The listener refuses malformed
+// ones.
 func isExposed(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	return err == nil && !isLoopback(strings.TrimSpace(host))
 }
 
-// unlessStopped forgets the failure of a start that was told to stop: whoever stopped it knows.
+// unlessStopped drops the error of a start that was stopped.
 func unlessStopped(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil

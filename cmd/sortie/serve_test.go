@@ -18,10 +18,10 @@ import (
 	"github.com/sortie-labs/sortie/internal/cli"
 )
 
-// runningServe is `sortie serve` in this process, on ports of its own and without a node.
+// runningServe is `sortie serve` in this process, on free ports and without a node.
 type runningServe struct {
 	t       *testing.T
-	serving map[string]any // the log line that says what it does
+	serving map[string]any // the log line "serving"
 	lines   []string       // all log lines up to that one and those that follow it at once
 }
 
@@ -134,8 +134,7 @@ func TestServeWarnsOfAProxyThatIsNotTrusted(t *testing.T) {
 	}
 }
 
-// The development keys are public: `sortie dev` opens itself to other machines only when it is told
-// to.
+// The development keys are public: `sortie dev` is reachable from other machines only with --expose.
 func TestDevRefusesToBeReachedByOtherMachines(t *testing.T) {
 	for name, flags := range map[string][]string{
 		"API on every address":   {"--listen", ":0", "--chain-listen", "127.0.0.1:0"},
@@ -146,10 +145,10 @@ func TestDevRefusesToBeReachedByOtherMachines(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // only a dev that starts needs it
 			defer cancel()
 			data := filepath.Join(t.TempDir(), "data")
-			var complaint bytes.Buffer
-			code := run(ctx, append([]string{"dev", "--data", data}, flags...), func(string) (string, bool) { return "", false }, io.Discard, &complaint)
-			if code != int(cli.ExitSafety) || !strings.Contains(complaint.String(), "development") || !strings.Contains(complaint.String(), "--expose") {
-				t.Errorf("got exit code %d and %q, want %d and what it would open", code, complaint.String(), cli.ExitSafety)
+			var stderr bytes.Buffer
+			code := run(ctx, append([]string{"dev", "--data", data}, flags...), func(string) (string, bool) { return "", false }, io.Discard, &stderr)
+			if code != int(cli.ExitSafety) || !strings.Contains(stderr.String(), "development") || !strings.Contains(stderr.String(), "--expose") {
+				t.Errorf("got exit code %d and %q, want %d and a message that names development and --expose", code, stderr.String(), cli.ExitSafety)
 			}
 			if _, err := os.Stat(data); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("the data directory: got %v, want that nothing was created", err)

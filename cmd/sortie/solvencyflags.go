@@ -16,13 +16,13 @@ const (
 	longestSolvencyInterval  = 24 * time.Hour
 )
 
-// solvencyOptions are the flags about the comparison of the books as they were given.
+// solvencyOptions are the flags about the solvency check.
 type solvencyOptions struct {
 	interval time.Duration
 }
 
 func (o *solvencyOptions) addTo(flags *pflag.FlagSet) {
-	flags.DurationVar(&o.interval, "solvency-interval", defaultSolvencyInterval, "between comparisons of the books with the chain, 1s to 24h")
+	flags.DurationVar(&o.interval, "solvency-interval", defaultSolvencyInterval, "interval of the solvency check, 1s to 24h")
 }
 
 func (o solvencyOptions) apply(config *service.Config) error {

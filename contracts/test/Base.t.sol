@@ -180,7 +180,7 @@ abstract contract Base {
         return fund(authorization(missionId, token, reward, target));
     }
 
-    /// @dev All that a creator does before the transaction: hold the budget and approve it.
+    /// @dev Prepares a funding: gives the creator the budget and approves it.
     function prepare(IMissionFactory.MissionAuthorization memory terms) internal {
         uint256 budget = terms.rewardPerSubmission * terms.targetCount;
         give(terms.token, terms.creator, budget);

@@ -4,7 +4,7 @@ pragma solidity 0.8.37;
 import {IMissionFactory} from "../src/interfaces/IMissionFactory.sol";
 import {Fixture} from "./Fixture.sol";
 
-/// @dev The daily cap bounds what a stolen SETTLER key can send out, and nothing else.
+/// @dev The daily cap limits what a stolen SETTLER key can pay out, and nothing else.
 contract CapTest is Fixture {
     bytes32 private missionKey;
 
@@ -128,7 +128,7 @@ contract CapTest is Fixture {
         vm.assertEq(usdc.balanceOf(contributor(0)), REWARD);
     }
 
-    /// @dev A credit is as good as gone: it counts when it is made, and its claim is free.
+    /// @dev A credit counts when it is made; its claim does not count again.
     function test_settle_deferredPayoutsCount() public {
         setCap(address(usdc), REWARD);
         setDenylisted(contributor(0), true);
@@ -170,7 +170,7 @@ contract CapTest is Fixture {
         capReverts(paymentsFrom(4, 1), 2 * REWARD, 3 * REWARD);
     }
 
-    /// @dev What was not spent is not saved up.
+    /// @dev Unused amounts do not carry over to the next day.
     function test_settle_idleDaysAddNothing_reverts() public {
         setCap(address(usdc), 2 * REWARD);
         vm.warp(MIDNIGHT + 30 days);

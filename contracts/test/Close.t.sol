@@ -46,7 +46,7 @@ contract CloseTest is Fixture {
         assertEnded(TARGET, 0, IMissionFactory.CloseReason.Closed);
     }
 
-    /// @dev What others have funded, what was donated and what is owed as credit stays.
+    /// @dev Money of other missions, donations and credits stay.
     function test_close_takesNothingOfOthers() public {
         bytes32 other = fund("mission-2", address(usdc), REWARD, TARGET);
         give(address(usdc), address(factory), 77);
@@ -213,7 +213,7 @@ contract CloseTest is Fixture {
 
     error Probed(bool success, uint256 refunded, uint256 credited);
 
-    /// @dev Closes with so much gas, reports what the creator got, and undoes everything.
+    /// @dev Closes with this gas limit, reports what the creator got, and reverts everything.
     function probe(bytes calldata data, address token, uint256 gas) external {
         (bool success,) = address(factory).call{gas: gas}(data);
         revert Probed(success, TestUSDC(token).balanceOf(creator), factory.deferred(token, creator));

@@ -9,7 +9,7 @@ import {TestUSDC} from "../src/testing/TestUSDC.sol";
 import {Fixture} from "./Fixture.sol";
 import {HostileToken} from "./attackers/HostileToken.sol";
 
-/// @dev Funding a mission: what arrives, within which limits, and what each token may do about it. Signatures and their
+/// @dev Funding a mission: transfers, limits, and the behaviour of each token. Signatures and their
 /// bound fields are in CreateSignature.t.sol.
 contract CreateTest is Fixture {
     // ---------------------------------------------------------------------------------------------------- what it does
@@ -363,7 +363,7 @@ contract CreateTest is Fixture {
         );
     }
 
-    /// @dev What lies in the factory, of others or of nobody, funds nothing.
+    /// @dev The factory's existing balance, of other missions or of none, does not fund a mission.
     function test_create_noBalance_reverts() public {
         fund("mission-of-another", address(usdc), REWARD, TARGET);
         give(address(usdc), address(factory), REWARD * TARGET);

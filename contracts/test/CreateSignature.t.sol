@@ -5,7 +5,7 @@ import {MissionFactory} from "../src/MissionFactory.sol";
 import {IMissionFactory} from "../src/interfaces/IMissionFactory.sol";
 import {Fixture} from "./Fixture.sol";
 
-/// @dev A quote funds exactly what was signed, by whom it was signed for, where it was signed for, or nothing.
+/// @dev A quote funds exactly the signed terms, by the signed creator, in the signed domain, or nothing.
 contract CreateSignatureTest is Fixture {
     // ---------------------------------------------------------------------------------------------------- bound fields
 
@@ -33,7 +33,7 @@ contract CreateSignatureTest is Fixture {
         alteredReverts(sent);
     }
 
-    /// @dev The thief of a quote puts themselves in as its creator and pays.
+    /// @dev A thief replaces the quote's creator with itself and pays.
     function test_create_alteredCreator_reverts() public {
         IMissionFactory.MissionAuthorization memory sent = terms();
         sent.creator = stranger;
@@ -52,7 +52,7 @@ contract CreateSignatureTest is Fixture {
         alteredReverts(sent);
     }
 
-    /// @dev Reward and target traded against each other: the same budget, another mission.
+    /// @dev Reward and target are exchanged: the same budget, another mission.
     function test_create_alteredSplitOfTheBudget_reverts() public {
         IMissionFactory.MissionAuthorization memory sent = terms();
         sent.rewardPerSubmission = TARGET;
@@ -78,7 +78,7 @@ contract CreateSignatureTest is Fixture {
         foreignSenderReverts(stranger, stranger);
     }
 
-    /// @dev The creator's own transaction, but through a contract they were talked into calling.
+    /// @dev The creator's own transaction, but through another contract.
     function test_create_foreignSenderWithCreatorAsOrigin_reverts() public {
         foreignSenderReverts(stranger, creator);
     }
@@ -221,7 +221,7 @@ contract CreateSignatureTest is Fixture {
         factory.createAuthorizedFundedMission(terms(), signature);
     }
 
-    /// @dev An address with something in its upper 96 bits is not an address, whatever was signed.
+    /// @dev An address with nonzero upper 96 bits is refused, with any signature.
     function test_create_dirtyAddressWord_reverts() public {
         prepare(terms());
         bytes memory data = abi.encodeCall(

@@ -49,7 +49,7 @@ contract EncodingTest is Fixture {
         vm.assertEq(factory.hashClose(missionKey, paidCount), digest(address(factory), structHash));
     }
 
-    /// @dev The domain is where the code runs, not where it was deployed: a fork of the chain has digests of its own.
+    /// @dev The domain is where the code runs, not where it was deployed: a fork of the chain has other digests.
     function testFuzz_hashClose_followsChainAndAddress(uint64 chainId, uint160 place) public {
         address elsewhere = address(uint160(uint256(keccak256(abi.encode(place)))));
         vm.chainId(chainId);
@@ -60,7 +60,7 @@ contract EncodingTest is Fixture {
         vm.assertEq(factory.hashClose(0, 1), digest(address(factory), structHash));
     }
 
-    /// @dev A mission comes back from storage as it was signed, whatever lies in the neighbouring bits.
+    /// @dev A mission is read from storage as it was signed, with any neighbouring bits.
     function testFuzz_missions_keepsEveryField(uint96 reward, uint24 target, address owner, uint32 later) public {
         reward = reward == 0 ? 1 : reward;
         target = 1 + target % 100_000;

@@ -29,7 +29,7 @@ abstract contract Fixture is Base {
         return fund(terms());
     }
 
-    /// @dev Puts a hostile token in the place of the service token, in a new factory. `issuer` must hold its supply.
+    /// @dev Replaces the service token by a hostile token, in a new factory. `issuer` must hold its supply.
     function useAsServiceToken(address token) internal {
         serviceToken = ServiceToken(token);
         factory = deployFactory(token, address(usdc));
@@ -164,7 +164,7 @@ abstract contract Fixture is Base {
         return ecrecover(digest, v, r, s);
     }
 
-    /// @dev The other signature that plain ecrecover takes for the same digest and signer.
+    /// @dev The other signature that ecrecover accepts for the same digest and signer.
     function highS(bytes memory signature) internal pure returns (bytes memory twisted, bytes32 s) {
         (bytes32 r, bytes32 low, uint8 v) = split(signature);
         s = bytes32(N - uint256(low));

@@ -6,7 +6,7 @@ import {IMissionFactory} from "../src/interfaces/IMissionFactory.sol";
 import {Base} from "./Base.t.sol";
 import {InvariantHandler} from "./InvariantHandler.sol";
 
-/// @dev What holds after every step of every life that InvariantHandler leads: the two sums of the specification, "no
+/// @dev What holds after every step of every run of InvariantHandler: the two sums of the specification, "no
 /// slot is paid twice", and that all money is where the handler's books say.
 contract InvariantTest is Base {
     struct FuzzSelector {
@@ -122,7 +122,7 @@ contract InvariantTest is Base {
         if (left != right) vm.assertEq(left, right, message);
     }
 
-    /// @dev A whole life in which nothing happened proves nothing. Nine times as much happens in a usual one.
+    /// @dev A run in which nothing happened proves nothing. A usual run has nine times as many actions.
     /// (When forge looks for the shortest way to a failure, it tries many lives that are cut short.)
     function afterInvariant() external view {
         if (handler.actions() < FULL_LIFE) return;

@@ -7,12 +7,12 @@ import {TestUSDC} from "../src/testing/TestUSDC.sol";
 import {Fixture} from "./Fixture.sol";
 import {Vm} from "./Base.t.sol";
 
-/// @dev Lives with a factory: random people fund, settle, retry, close, reclaim, claim, donate, pause and meddle.
+/// @dev Uses a factory at random: accounts fund, settle, retry, close, reclaim, claim, donate, pause and interfere.
 /// Before every call it works out from its own books what must come of it, afterwards it enters into them what the
 /// events say has come of it. It judges nothing itself: a difference is kept as `surprise`, for the invariant to fail
 /// on.
 contract InvariantHandler is Fixture {
-    /// @dev What the books know of a mission.
+    /// @dev The recorded state of a mission.
     struct Entry {
         address token;
         address creator;
@@ -53,7 +53,7 @@ contract InvariantHandler is Fixture {
     uint256 public mostTimesPaid;
     /// @dev How often anything was tried.
     uint256 public actions;
-    /// @dev How often each kind of thing has really happened.
+    /// @dev How often each kind of action succeeded.
     mapping(string what => uint256) public count;
 
     address[2] private tokens;
@@ -81,8 +81,8 @@ contract InvariantHandler is Fixture {
         }
     }
 
-    /// @dev Every action: at the handler's own time, and in a world in which no obstacle to all payments lasts, so that
-    /// a run cannot spend itself waiting behind one.
+    /// @dev Every action runs at the handler's own time, and no obstacle to all payments lasts, so that
+    /// a run does not only wait.
     modifier acts() {
         ++actions;
         vm.warp(clock);
@@ -181,7 +181,7 @@ contract InvariantHandler is Fixture {
         send("settled", missionKey, payments, signed.signature);
     }
 
-    /// @dev An earlier batch, whatever has become of it.
+    /// @dev An earlier batch, in any state.
     function retry(uint256 seed) external acts {
         if (batches.length == 0) return;
         Batch storage signed = batches[draw(seed, "batch") % batches.length];
@@ -255,7 +255,7 @@ contract InvariantHandler is Fixture {
         if (fresh > 0 && spent > capOf[entry.token]) return (IMissionFactory.DailyCapExceeded.selector, 0);
     }
 
-    /// @dev Enters what the events of one settlement say.
+    /// @dev Records the events of one settlement.
     function enterPayouts(bytes32 missionKey, IMissionFactory.Payment[] memory payments)
         private
         returns (uint256 taken)
@@ -354,7 +354,7 @@ contract InvariantHandler is Fixture {
         if (isDeferred) ++count["deferred refunds"];
     }
 
-    /// @dev For somebody who has a credit, if there is one; at times the issuer has just let them off the denylist.
+    /// @dev Claims for an account with a credit, if there is one; sometimes the issuer has just removed it from the denylist.
     function claim(uint256 seed) external acts {
         address token = tokens[draw(seed, "token") % 2];
         address account = people[seed % people.length];
@@ -387,7 +387,7 @@ contract InvariantHandler is Fixture {
         ++count["donated"];
     }
 
-    /// @dev One of the things that stand in the way of money: a pause, the token's pause, the denylist, a cap.
+    /// @dev One of the obstacles to payments: a pause, the token's pause, the denylist, a cap.
     function meddle(uint256 seed) external acts {
         uint256 kind = draw(seed, "kind") % 8;
         if (kind == 0) setFactoryPaused(!factory.paused());
@@ -425,7 +425,7 @@ contract InvariantHandler is Fixture {
 
     // ------------------------------------------------------------------------------------------------------- the books
 
-    /// @dev What refuses anything that is sent for a mission, before it is looked at.
+    /// @dev Reasons that refuse every call for a mission.
     function refusalOfAny(bytes32 missionKey) private view returns (bytes4) {
         if (factory.paused()) return Pausable.EnforcedPause.selector;
         if (hasEnded(missionKey)) return IMissionFactory.MissionAlreadyClosed.selector;
@@ -484,7 +484,7 @@ contract InvariantHandler is Fixture {
         }
     }
 
-    /// @dev What the people should hold and be owed in a token.
+    /// @dev What the accounts should hold and be owed in a token.
     function accountsIn(address token)
         external
         view

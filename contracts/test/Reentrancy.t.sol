@@ -8,7 +8,7 @@ import {Fixture} from "./Fixture.sol";
 import {HookToken} from "./attackers/HookToken.sol";
 import {Reenterer} from "./attackers/Reenterer.sol";
 
-/// @dev Neither supported token calls anybody today, but one of them is upgradeable. From inside every transfer the
+/// @dev Neither supported token calls other contracts today, but one of them is upgradeable. From inside every transfer the
 /// factory makes, an attacker who is creator and contributor at once tries every entry, each with a call that would go
 /// through at any other time.
 contract ReentrancyTest is Fixture {
@@ -114,7 +114,7 @@ contract ReentrancyTest is Fixture {
         vm.assertEq(factory.deferred(address(hookToken), address(attacker)), 0);
     }
 
-    /// @dev Runs the outer call with all entries tried from inside. It goes on undisturbed; the guard or the missing
+    /// @dev Runs the outer call with all entries tried from inside. It completes; the guard or the missing
     /// role stops the rest. Afterwards the money entries go through, which shows that nothing else had stopped them.
     function attacksFail(bytes memory outerCall) private {
         Reenterer.Call[] memory calls = entries();
@@ -156,7 +156,7 @@ contract ReentrancyTest is Fixture {
         ];
     }
 
-    /// @dev What the attacker has, is owed and could still get back.
+    /// @dev The attacker's balance, credits and refundable money.
     function attackersWealth() private view returns (uint256 sum) {
         sum = hookToken.balanceOf(address(attacker)) + factory.deferred(address(hookToken), address(attacker));
         bytes32[7] memory keys = missionKeys();
@@ -177,7 +177,7 @@ contract ReentrancyTest is Fixture {
 
     // --------------------------------------------------------------------------------------------------- other ways in
 
-    /// @dev Money slipped in while the budget is being pulled cannot make up for it, nor is it taken for more budget.
+    /// @dev Money that is sent while the budget is pulled neither replaces nor increases the budget.
     function test_create_donatedFromInside_reverts() public {
         Reenterer.Call[] memory calls = new Reenterer.Call[](1);
         calls[0] = Reenterer.Call(address(hookToken), abi.encodeCall(hookToken.transfer, (address(factory), 1)));
@@ -191,7 +191,7 @@ contract ReentrancyTest is Fixture {
         attacker.execute(address(factory), data);
     }
 
-    /// @dev Whoever asks the factory from inside the first transfer of a batch sees the whole batch done.
+    /// @dev A view call from inside the first transfer of a batch sees the whole batch done.
     function test_settle_viewsFromInsideSeeTheWholeBatch() public {
         Reenterer.Call[] memory calls = new Reenterer.Call[](4);
         calls[0] = Reenterer.Call(address(factory), abi.encodeCall(factory.isPaid, (outer, 1)));

@@ -9,11 +9,11 @@ import {MissionFactory} from "../src/MissionFactory.sol";
 import {IMissionFactory} from "../src/interfaces/IMissionFactory.sol";
 import {Fixture} from "./Fixture.sol";
 
-/// @dev Who may do what: the keys are separate, none of them can do another's work, and the service can change them.
+/// @dev Roles: the keys are separate, none can act for another, and the service can change them.
 contract RolesTest is Fixture {
     bytes32 private constant ADMIN_ROLE = 0x00;
 
-    /// @dev Everybody, with what they are.
+    /// @dev All accounts, with their roles.
     function everybody() private view returns (address[6] memory) {
         return [admin, authorizer, settler, pauser, creator, stranger];
     }
@@ -108,7 +108,7 @@ contract RolesTest is Fixture {
         onlyFor(admin, ADMIN_ROLE, abi.encodeCall(factory.revokeRole, (factory.PAUSER_ROLE(), pauser)));
     }
 
-    /// @dev Everybody else is told which role they lack; then the one it is for does it.
+    /// @dev Every other account is refused with the missing role; then the right one succeeds.
     function onlyFor(address allowed, bytes32 role, bytes memory data) private {
         address[6] memory accounts = everybody();
         for (uint256 i = 0; i < accounts.length; ++i) {
@@ -218,7 +218,7 @@ contract RolesTest is Fixture {
         vm.assertEq(factory.missions(missionKey).paidCount, 3);
     }
 
-    /// @dev While both keys are good, both receipts are, and the slot is still paid once.
+    /// @dev While both keys are valid, both receipts are, and the slot is still paid once.
     function test_settle_oldAndNewReceiptPayOnce() public {
         bytes32 missionKey = fundMission();
         IMissionFactory.Payment[] memory receipt = paymentsFrom(0, 1);
@@ -236,7 +236,7 @@ contract RolesTest is Fixture {
         closeReverts(missionKey, 0, signature, unauthorized(settler, factory.SETTLER_ROLE()));
     }
 
-    /// @dev A key that knows it was stolen can lay its role down by itself.
+    /// @dev A stolen key can renounce its role itself.
     function test_settle_signedByRenouncedSettler_reverts() public {
         bytes32 missionKey = fundMission();
         bytes32 role = factory.SETTLER_ROLE();

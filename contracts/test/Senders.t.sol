@@ -4,7 +4,7 @@ pragma solidity 0.8.37;
 import {IMissionFactory} from "../src/interfaces/IMissionFactory.sol";
 import {Fixture} from "./Fixture.sol";
 
-/// @dev An account that is a contract: does several things in one call for its owner. As the code of a delegated
+/// @dev A contract account: makes several calls at once for its owner. As the code of a delegated
 /// (EIP-7702) account it has no owner in storage and obeys the account itself.
 contract BatchAccount {
     struct Call {
@@ -49,7 +49,7 @@ contract UnbornAccount {
     }
 }
 
-/// @dev Every kind of account can be creator and contributor: the factory asks who sends, never what they are.
+/// @dev Every kind of account can be creator and contributor: the factory checks the sender's address, not its code.
 contract SendersTest is Fixture, IBirthplace {
     BatchAccount.Call[] private pending;
 
@@ -174,14 +174,14 @@ contract SendersTest is Fixture, IBirthplace {
         assertFundedBy(creator);
     }
 
-    /// @dev Its plain transactions go on working.
+    /// @dev Its plain transactions still work.
     function test_create_byDelegatedKey_plainly() public {
         vm.etch(creator, delegationTo(address(new BatchAccount(address(0)))));
         fund(termsOf(creator));
         assertFundedBy(creator);
     }
 
-    /// @dev Sharing the code of a delegation gives nobody the account.
+    /// @dev Another key with the same delegation code cannot act for the account.
     function test_create_byOtherKeyWithSameDelegation_reverts() public {
         address code = address(new BatchAccount(address(0)));
         vm.etch(creator, delegationTo(code));
@@ -207,7 +207,7 @@ contract SendersTest is Fixture, IBirthplace {
         vm.assertEq(usdc.balanceOf(stranger), REWARD);
     }
 
-    /// @dev A role is held by a key: delegation changes nothing about its signatures.
+    /// @dev A role belongs to a key: a delegation does not change its signatures.
     function test_create_signedByDelegatedAuthorizer() public {
         vm.etch(authorizer, delegationTo(address(new BatchAccount(address(0)))));
         fund(termsOf(creator));

@@ -99,7 +99,7 @@ contract SettleTest is Fixture {
         vm.assertFalse(factory.isPaid(missionKey, type(uint256).max));
     }
 
-    /// @dev After its time but before the creator reclaims, a receipt is still good.
+    /// @dev After the reclaim date but before the creator reclaims, a receipt is still valid.
     function test_settle_longAfterFunding() public {
         vm.warp(NOW + 10 * RECLAIM_DELAY);
         settle(missionKey, single(0, stranger));
@@ -263,7 +263,7 @@ contract SettleTest is Fixture {
         recipientReverts(address(serviceToken));
     }
 
-    /// @dev With a good payment in front, so that the whole batch is seen to fall with the bad one.
+    /// @dev With a valid payment first, so that the whole batch reverts with the invalid one.
     function recipientReverts(address recipient) private {
         settleReverts(
             missionKey,
@@ -287,7 +287,7 @@ contract SettleTest is Fixture {
         settleReverts(missionKey, paymentsFrom(0, 1), alreadyClosed(missionKey, IMissionFactory.CloseReason.Closed));
     }
 
-    /// @dev Money of other missions is there, and must stay there.
+    /// @dev Money of other missions must not move.
     function test_settle_afterReclaim_reverts() public {
         fund("mission-2", address(usdc), REWARD, TARGET);
         vm.warp(NOW + RECLAIM_DELAY);

@@ -7,7 +7,7 @@ import {TestUSDC} from "../src/testing/TestUSDC.sol";
 import {Fixture} from "./Fixture.sol";
 import {HostileToken} from "./attackers/HostileToken.sol";
 
-/// @dev A payout that the token refuses waits as a credit, and nothing but the token can make it wait.
+/// @dev A payout that the token refuses becomes a credit, and only the token can cause that.
 contract SettleDeferralTest is Fixture {
     // -------------------------------------------------------------------------------------------------------- refusals
 
@@ -188,7 +188,7 @@ contract SettleDeferralTest is Fixture {
         vm.assertEq(factory.deferred(address(token), contributor(0)), 0);
     }
 
-    /// @dev A hundred kilobytes of reason cost the token's side, not the batch.
+    /// @dev A revert reason of a hundred kilobytes does not cost the batch.
     function test_settle_tokenRevertsAtLengthIsCredited() public {
         (HostileToken token, bytes32 missionKey) = hostileMission(HostileToken.Mood.RevertsAtLength);
         settle(missionKey, paymentsFrom(0, 2));
@@ -196,7 +196,7 @@ contract SettleDeferralTest is Fixture {
         vm.assertEq(factory.deferred(address(token), contributor(1)), REWARD);
     }
 
-    /// @dev The price of the gas rule, and accepted: such a token cannot be told from a starved one.
+    /// @dev Accepted cost of the gas rule: such a token cannot be distinguished from a starved call.
     function test_settle_tokenBurnsAllGas_reverts() public {
         (HostileToken token, bytes32 missionKey) = hostileMission(HostileToken.Mood.BurnsAllGas);
         IMissionFactory.Payment[] memory payments = paymentsFrom(0, 1);
@@ -211,10 +211,10 @@ contract SettleDeferralTest is Fixture {
 
     // -------------------------------------------------------------------------------------------------- starved of gas
 
-    /// @dev What a call with some gas limit did, carried out of a frame that undoes it.
+    /// @dev The result of a call with a gas limit, returned from a frame that reverts it.
     error Probed(bool success, bytes result, uint256[3] paid, uint256[3] credited);
 
-    /// @dev Sends the settlement with so much gas, reports what three contributors got, and undoes everything.
+    /// @dev Sends the settlement with this gas limit, reports what three contributors got, and reverts everything.
     function probe(bytes calldata settlement, address token, uint256 gas) external {
         (bool success, bytes memory result) = address(factory).call{gas: gas}(settlement);
         uint256[3] memory paid;

@@ -176,7 +176,7 @@ contract SettleSignatureTest is Fixture {
             );
     }
 
-    /// @dev What a signer would get who hashes the words without looking at their types.
+    /// @dev The digest of a signer that hashes the words without checking their types.
     function digestOfWords(uint256[3] memory words) private view returns (bytes32) {
         bytes32 paymentHash =
             keccak256(abi.encode(keccak256("Payment(uint24 slot,address recipient,bytes32 submissionKey)"), words));

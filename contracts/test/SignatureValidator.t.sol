@@ -9,7 +9,7 @@ contract SignatureValidatorTest is Base {
     bytes32 private constant MAGIC = 0x1626ba7e00000000000000000000000000000000000000000000000000000000;
     bytes32 private constant SUFFIX = 0x6492649264926492649264926492649264926492649264926492649264926492;
     bytes32 private constant HASH = keccak256("a signed request");
-    /// @dev What a caller is told to give at least.
+    /// @dev The documented minimum gas.
     uint256 private constant GAS_LIMIT = 1_000_000;
     uint256 private constant OWNER_KEY = CREATOR_KEY;
     uint256 private constant ACCEPTED = 1;
@@ -56,7 +56,7 @@ contract SignatureValidatorTest is Base {
         refused(undeployed, wrap(address(wallets), abi.encodeCall(wallets.make, (owner)), bad));
     }
 
-    /// @dev Else a wrapper could bring an account into a state in which it says yes.
+    /// @dev Otherwise a wrapper could bring an account into a state in which it accepts.
     function test_deployed_factoryIsNeverCalled() public {
         OpenableWallet wallet = new OpenableWallet();
         refused(address(wallet), wrap(address(wallet), abi.encodeCall(wallet.open, ()), good));
@@ -141,7 +141,7 @@ contract SignatureValidatorTest is Base {
         accepted(address(new ExactWallet(inner)), wrap(address(wallets), factoryCalldata, inner));
     }
 
-    /// @dev Garbage before the suffix is an answer, not a failure; also where the account would say yes to anything.
+    /// @dev Garbage before the suffix is an answer, not a failure; also if the account accepts everything.
     function testFuzz_wrapper_garbageIsNot(bytes calldata garbage) public {
         bytes memory wrapper = abi.encodePacked(garbage, SUFFIX);
         refused(undeployed, wrapper);
@@ -198,7 +198,7 @@ contract SignatureValidatorTest is Base {
         answerRefused(abi.encode(0, MAGIC));
     }
 
-    /// @dev Its first word is the right one, so it is an answer; what matters is that nobody pays for the rest.
+    /// @dev Its first word is the right one, so it is an answer; the caller must not pay for the rest.
     function test_returnBomb_costsItsMakerOnly() public {
         accepted(address(new ReturnBombWallet()), good);
     }

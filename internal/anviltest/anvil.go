@@ -31,10 +31,10 @@ const anvilPath = "../../contracts/node_modules/.bin/anvil"
 
 const Gwei = 1_000_000_000
 
-var FactoryABI = missionfactory.NewMissionFactory()
+var Factory = missionfactory.NewMissionFactory()
 
-// AnvilChain is a chain of anvil with the contracts on it, whose blocks the test makes.
-type AnvilChain struct {
+// Chain is a chain of anvil with the contracts on it, whose blocks the test makes.
+type Chain struct {
 	t          testing.TB
 	URL        string
 	Client     *ethclient.Client
@@ -44,10 +44,13 @@ type AnvilChain struct {
 	BaseFee    int64    // of the next block
 }
 
-// StartAnvil starts anvil, deploys the contracts and funds so many missions.
-func StartAnvil(t testing.TB, missions int) *AnvilChain {
+// Start starts anvil, deploys the contracts and funds missions.
+func Start(t testing.TB, missions int) *Chain {
 	t.Helper()
-	c := &AnvilChain{t: t, URL: startAnvil(t), BaseFee: Gwei}
+	if testing.Short() {
+		t.Skip("-short: needs anvil")
+	}
+	c := &Chain{t: t, URL: startAnvil(t), BaseFee: Gwei}
 	var err error
 	if c.Client, err = ethclient.Dial(c.URL); err != nil {
 		t.Fatal(err)
@@ -59,7 +62,7 @@ func StartAnvil(t testing.TB, missions int) *AnvilChain {
 }
 
 // Mine makes a block.
-func (c *AnvilChain) Mine() {
+func (c *Chain) Mine() {
 	c.t.Helper()
 	c.RPC(nil, "anvil_setNextBlockBaseFeePerGas", fmt.Sprintf("0x%x", c.BaseFee))
 	c.RPC(nil, "evm_mine")
@@ -71,7 +74,7 @@ func startAnvil(t testing.TB) string {
 		t.Fatalf("anvil is not installed: run `make setup` (%v)", err)
 	}
 	anvil := exec.Command(anvilPath, "--port", "0", "--chain-id", "31337", "--preserve-historical-states")
-	anvil.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // it is a script around the program: both must end
+	anvil.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // it is a script that starts the program: both must end
 	output, err := anvil.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +103,7 @@ func SignerOf(key *sortie.Key) chain.TransactionSigner {
 	})
 }
 
-func (c *AnvilChain) deploy() {
+func (c *Chain) deploy() {
 	c.t.Helper()
 	d, err := devnet.Deploy(c.t.Context(), c.Client, SignerOf(devnet.WalletByRole(devnet.RoleDeployer).Key), devnet.DeployParams{
 		Authorizer: devnet.WalletByRole(devnet.RoleAuthorizer).Address, Settler: devnet.WalletByRole(devnet.RoleSettler).Address,
@@ -115,11 +118,11 @@ func (c *AnvilChain) deploy() {
 	}
 }
 
-func (c *AnvilChain) domain() sortie.Domain {
+func (c *Chain) domain() sortie.Domain {
 	return sortie.Domain{ChainID: c.Deployment.ChainID, Factory: c.Deployment.Factory}
 }
 
-func (c *AnvilChain) developmentKey(role devnet.Role) funding.Signer {
+func (c *Chain) developmentKey(role devnet.Role) funding.Signer {
 	c.t.Helper()
 	secret, err := devnet.Key(devnet.DefaultChainID, int(devnet.WalletByRole(role).Index))
 	if err != nil {
@@ -132,9 +135,9 @@ func (c *AnvilChain) developmentKey(role devnet.Role) funding.Signer {
 	return signer
 }
 
-// fundMissions creates missions of the deployer, who owns all service tokens, and turns automatic
+// fundMissions funds missions as the deployer, who owns all service tokens, and turns automatic
 // mining off.
-func (c *AnvilChain) fundMissions(missions int) {
+func (c *Chain) fundMissions(missions int) {
 	c.t.Helper()
 	ctx := c.t.Context()
 	creator := devnet.WalletByRole(devnet.RoleDeployer).Key
@@ -175,14 +178,14 @@ func (c *AnvilChain) fundMissions(missions int) {
 	}
 }
 
-func (c *AnvilChain) RPC(result any, method string, args ...any) {
+func (c *Chain) RPC(result any, method string, args ...any) {
 	c.t.Helper()
 	if err := c.Client.Client().CallContext(context.Background(), result, method, args...); err != nil {
 		c.t.Fatalf("%s: %v", method, err)
 	}
 }
 
-func (c *AnvilChain) Head() uint64 {
+func (c *Chain) Head() uint64 {
 	c.t.Helper()
 	number, err := c.Client.BlockNumber(context.Background())
 	if err != nil {
@@ -191,14 +194,14 @@ func (c *AnvilChain) Head() uint64 {
 	return number
 }
 
-func (c *AnvilChain) Mission(id string) missionfactory.IMissionFactoryMission {
+func (c *Chain) Mission(id string) missionfactory.IMissionFactoryMission {
 	c.t.Helper()
 	to := common.Address(c.Deployment.Factory)
-	answer, err := c.Client.CallContract(context.Background(), ethereum.CallMsg{To: &to, Data: FactoryABI.PackMissions(sortie.MissionKey(id))}, nil)
+	answer, err := c.Client.CallContract(context.Background(), ethereum.CallMsg{To: &to, Data: Factory.PackMissions(sortie.MissionKey(id))}, nil)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	mission, err := FactoryABI.UnpackMissions(answer)
+	mission, err := Factory.UnpackMissions(answer)
 	if err != nil {
 		c.t.Fatal(err)
 	}

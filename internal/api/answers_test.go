@@ -16,7 +16,7 @@ import (
 
 const page = "https://app.example"
 
-// preflight is the question a browser asks before it lets a page send a signed request.
+// preflight is the request that a browser sends before a page may send a signed request.
 func preflight(target, method, origin string) testRequest {
 	return testRequest{method: http.MethodOptions, target: target, unsigned: true, header: http.Header{
 		"Origin": {origin}, "Access-Control-Request-Method": {method},
@@ -36,7 +36,7 @@ func TestPreflights(t *testing.T) {
 	} {
 		a := s.send(preflight(target, "POST", page))
 		if a.StatusCode != http.StatusNoContent || len(a.body) != 0 {
-			t.Errorf("%s: %d %s", target, a.StatusCode, a.body)
+			t.Errorf("preflight of %s: got %d %s, want 204 without a body", target, a.StatusCode, a.body)
 		}
 		for name, want := range map[string]string{
 			"Allow": methods, "Access-Control-Allow-Methods": methods, "Access-Control-Allow-Origin": "*", "Access-Control-Max-Age": "600",
@@ -50,13 +50,13 @@ func TestPreflights(t *testing.T) {
 		}
 		plain := s.send(testRequest{method: http.MethodOptions, target: target, unsigned: true})
 		if plain.StatusCode != http.StatusNoContent || plain.Header.Get("Allow") != methods || plain.Header.Get("Access-Control-Allow-Methods") != "" {
-			t.Errorf("%s without an origin: %d %v", target, plain.StatusCode, plain.Header)
+			t.Errorf("%s without an origin: got %d %v, want 204", target, plain.StatusCode, plain.Header)
 		}
 	}
 	mustBe(t, "unknown path", s.send(preflight("/nowhere", "GET", page)), http.StatusNotFound)
 }
 
-// Pages may read every answer, errors above all, and what its headers say.
+// Pages may read every answer, errors included, and its headers.
 func TestPagesMayReadAnswers(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{limits: &Limits{WalletReads: 1}})
@@ -78,12 +78,12 @@ func TestPagesMayReadAnswers(t *testing.T) {
 		if a.Header.Get("Access-Control-Allow-Origin") != "*" || a.Header.Get("Vary") != "Origin" ||
 			a.Header.Get("Access-Control-Expose-Headers") != "Idempotent-Replayed, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, "+
 				"Accept-Ranges, Content-Disposition, Content-Range, ETag, Tus-Extension, Tus-Max-Size, Tus-Resumable, Tus-Version, Upload-Expires, Upload-Length, Upload-Offset" {
-			t.Errorf("%s: %v", name, a.Header)
+			t.Errorf("%s: got headers %v, want every origin and all readable headers", name, a.Header)
 		}
 	}
 	mustBe(t, "the last read", s.send(testRequest{target: listPath, header: from}), http.StatusOK)
 	if a := s.send(testRequest{target: listPath, header: from}); a.StatusCode != http.StatusTooManyRequests || a.Header.Get("Access-Control-Allow-Origin") != "*" {
-		t.Errorf("limited: %d %v", a.StatusCode, a.Header)
+		t.Errorf("limited: got %d %v, want 429", a.StatusCode, a.Header)
 	}
 }
 
@@ -111,10 +111,10 @@ func TestOnlyAllowedPagesMayReadAnswers(t *testing.T) {
 			}
 			a := s.send(r)
 			if got := a.Header.Get("Access-Control-Allow-Origin"); got != row.want {
-				t.Errorf("%s %s: %q", name, r.method, got)
+				t.Errorf("%s %s: got Access-Control-Allow-Origin %q, want %q", name, r.method, got, row.want)
 			}
 			if hasExposed := a.Header.Get("Access-Control-Expose-Headers") != ""; hasExposed != (row.want != "") {
-				t.Errorf("%s: %v", name, a.Header)
+				t.Errorf("%s: got headers %v, want readable headers for an allowed origin only: %t", name, a.Header, row.want != "")
 			}
 			if row.allowed != nil && a.Header.Get("Vary") != "Origin" {
 				t.Errorf("%s: a cache would mix up pages: %v", name, a.Header)
@@ -134,7 +134,7 @@ func TestCompression(t *testing.T) {
 		a := s.send(testRequest{target: listPath, header: http.Header{"Accept-Encoding": {accepted}}})
 		isGzip := a.Header.Get("Content-Encoding") == "gzip"
 		if isGzip != want || a.StatusCode != http.StatusOK {
-			t.Errorf("%q: %d %v", accepted, a.StatusCode, a.Header)
+			t.Errorf("Accept-Encoding %q: got %d %v, want 200, compressed: %t", accepted, a.StatusCode, a.Header, want)
 		}
 		if !strings.Contains(strings.Join(a.Header.Values("Vary"), ", "), "Accept-Encoding") {
 			t.Errorf("%q: Vary %q", accepted, a.Header.Values("Vary"))
@@ -143,7 +143,7 @@ func TestCompression(t *testing.T) {
 			a.body = gunzip(t, a.body)
 		}
 		if list := decode[sortie.DraftList](t, a); len(list.Drafts) != 1 {
-			t.Errorf("%q: %s", accepted, a.body)
+			t.Errorf("Accept-Encoding %q: got %s, want one draft", accepted, a.body)
 		}
 	}
 	asks := http.Header{"Accept-Encoding": {"gzip"}}
@@ -184,7 +184,7 @@ func TestHead(t *testing.T) {
 	}
 	for path, status := range map[string]int{"/": http.StatusFound, "/metrics": http.StatusOK, "/nowhere": http.StatusNotFound, listPath: http.StatusMethodNotAllowed} {
 		if a := s.send(testRequest{method: http.MethodHead, target: path, unsigned: true}); a.StatusCode != status || len(a.body) != 0 {
-			t.Errorf("%s: %d %s", path, a.StatusCode, a.body)
+			t.Errorf("HEAD %s: got %d %s, want %d without a body", path, a.StatusCode, a.body, status)
 		}
 	}
 }
@@ -207,13 +207,13 @@ func TestHealth(t *testing.T) {
 		for path, status := range map[string]int{"/healthz": row.alive, "/readyz": row.ready} {
 			a := s.send(testRequest{target: path, unsigned: true})
 			if a.StatusCode != status || strings.TrimSpace(string(a.body)) != row.body || a.Header.Get("Cache-Control") != "no-store" {
-				t.Errorf("%s %s: %d %v %s", name, path, a.StatusCode, a.Header, a.body)
+				t.Errorf("%s %s: got %d %v %s, want %d %s and no-store", name, path, a.StatusCode, a.Header, a.body, status, row.body)
 			}
 		}
 	}
 }
 
-// The metrics name routes, which are few, and never what a client made up.
+// Metrics are labeled with routes, never with text that a client chooses.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{})
@@ -242,17 +242,16 @@ func TestMetrics(t *testing.T) {
 	}
 	a := s.send(testRequest{target: "/metrics", unsigned: true})
 	if !strings.HasPrefix(a.Header.Get("Content-Type"), "text/plain") || a.Header.Get("X-Request-Id") == "" {
-		t.Errorf("%v", a.Header)
+		t.Errorf("metrics: got headers %v, want text/plain and a request id", a.Header)
 	}
 	for _, secret := range []string{"secret", "SECRET", draft.DraftID, draft.MissionID, creator.Address().String(), "127.0.0.1"} {
 		if strings.Contains(string(a.body), secret) {
-			t.Errorf("the metrics hold %q", secret)
+			t.Errorf("got %q in the metrics, want it absent", secret)
 		}
 	}
 }
 
-// The document is compressed once, however often it is asked for: a stranger pays nothing for
-// asking.
+// The document is compressed once, not for each request.
 func TestTheOpenAPIDocumentIsCompressedOnce(t *testing.T) {
 	t.Parallel()
 	given := bytes.Clone(spec.OpenAPI)
@@ -279,7 +278,7 @@ func TestTheOpenAPIDocumentIsCompressedOnce(t *testing.T) {
 	}
 }
 
-// With private metrics they are where operations are, and nowhere else. Health is in both places.
+// Private metrics are served by Operations only. Health is served by both.
 func TestPrivateMetrics(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{config: func(config *Config) { config.PrivateMetrics = true }})
@@ -305,19 +304,19 @@ func TestPublicPages(t *testing.T) {
 	s := newService(t, serviceOptions{})
 	document := s.send(testRequest{target: "/openapi.yaml", unsigned: true})
 	if document.StatusCode != http.StatusOK || !bytes.Equal(document.body, spec.OpenAPI) || document.Header.Get("Content-Type") != "application/yaml" {
-		t.Errorf("%d %v", document.StatusCode, document.Header)
+		t.Errorf("/openapi.yaml: got %d %v, want 200 and the document", document.StatusCode, document.Header)
 	}
 	docs := s.send(testRequest{target: "/docs", unsigned: true})
 	if docs.StatusCode != http.StatusOK || !strings.HasPrefix(docs.Header.Get("Content-Security-Policy"), "default-src 'none'") {
-		t.Errorf("%d %v", docs.StatusCode, docs.Header)
+		t.Errorf("/docs: got %d %v, want 200 and a policy that forbids everything", docs.StatusCode, docs.Header)
 	}
 	home := s.send(testRequest{target: "/", unsigned: true})
 	if home.StatusCode != http.StatusFound || home.Header.Get("Location") != "/docs" {
-		t.Errorf("%d %v", home.StatusCode, home.Header)
+		t.Errorf("/: got %d %v, want 302 to /docs", home.StatusCode, home.Header)
 	}
 }
 
-// Every answer has an id of its own, and a signed one is kept by no cache.
+// Every answer has its own request id, and no cache may store a signed one.
 func TestRequestIDs(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{})
@@ -334,7 +333,7 @@ func TestRequestIDs(t *testing.T) {
 		a := s.send(r)
 		id := a.Header.Get("X-Request-Id")
 		if len(id) != len("req_")+24 || seen[id] || a.Header.Get("X-Content-Type-Options") != "nosniff" {
-			t.Errorf("%s: %v", r.target, a.Header)
+			t.Errorf("%s: got headers %v, want a new request id and nosniff", r.target, a.Header)
 		}
 		seen[id] = true
 		caching := "no-store"

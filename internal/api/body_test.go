@@ -13,7 +13,7 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// missionWith is the good mission with some of its text replaced.
+// missionWith returns the good mission with some of its text replaced.
 func missionWith(old, replacement string) string {
 	if !strings.Contains(goodMission, old) {
 		panic("the good mission has no " + old)
@@ -56,128 +56,128 @@ func TestBadBodies(t *testing.T) {
 		}
 	}
 	add(http.StatusBadRequest, sortie.CodeInvalidJSON, map[string]string{
-		"C1 empty":                       "",
-		"C1 blanks":                      " \r\n\t",
-		"C2 null":                        "null",
-		"C3 list":                        "[]",
-		"C3 list of missions":            "[" + goodMission + "]",
-		"C4 string":                      `"x"`,
-		"C4 number":                      "1",
-		"C5 truncated":                   goodMission[:len(goodMission)-1],
-		"C5 truncated in a string":       goodMission[:14],
-		"C6 brace behind":                goodMission + "}",
-		"C7 two documents":               goodMission + goodMission,
-		"C7 two documents on two lines":  goodMission + "\n" + goodMission,
-		"C8 byte order mark":             "\ufeff" + goodMission,
-		"C9 UTF-16":                      bigEndian("\ufeff" + goodMission),
-		"C9 UTF-16 without mark":         bigEndian(goodMission),
-		"C10 invalid UTF-8":              missionWith("Photo", "Ph\xfft"),
-		"C10 overlong UTF-8":             missionWith("Photo", "Ph\xc0\xaft"),
-		"C10 surrogate in UTF-8":         missionWith("Photo", "Ph\xed\xa0\x80"),
-		"C11 lone surrogate":             missionWith("Photo", `Ph\ud800`),
-		"C11 surrogates the wrong way":   missionWith("Photo", `\udc00\ud800`),
-		"C12 reward twice":               missionWith(`"targetCount"`, `"reward":{"token":"USDC","amount":1},"targetCount"`),
-		"C12 twice, escaped":             missionWith(`"targetCount"`, `"re\u0077ard":{"token":"USDC","amount":1},"targetCount"`),
-		"C12 twice, inside":              missionWith(`"amount":2.5`, `"amount":2.5,"amount":1`),
-		"C12 twice, in the unknown":      missionWith(`"targetCount"`, `"x":{"a":1,"a":2},"targetCount"`),
-		"C13 Reward beside reward":       missionWith(`"targetCount"`, `"Reward":{"token":"USDC","amount":1},"targetCount"`),
-		"C13 REWARD alone":               missionWith(`"reward"`, `"REWARD"`),
-		"C14 long s":                     missionWith(`"targetCount"`, `"deſcription":"x","targetCount"`),
-		"C14 Kelvin sign":                missionWith(`"token"`, `"to\u212aen"`),
-		"C16 nested 100,000 deep":        strings.Repeat("[", 32<<10) + strings.Repeat("]", 32<<10),
-		"C16 nested 9 deep":              missionWith(`"targetCount"`, `"x":`+strings.Repeat("[", 8)+strings.Repeat("]", 8)+`,"targetCount"`),
-		"C16 objects nested, never shut": strings.Repeat(`{"a":`, 10_000),
-		"C18 comment":                    missionWith(`"targetCount"`, `/* how many */"targetCount"`),
-		"C18 line comment":               goodMission + "// done",
-		"C18 comma behind the last":      missionWith(`4}`, `4,}`),
-		"C18 single quotes":              strings.ReplaceAll(goodMission, `"`, `'`),
-		"C19 NaN":                        amountIs("NaN"),
-		"C19 Infinity":                   amountIs("Infinity"),
-		"C19 -Infinity":                  countIs("-Infinity"),
-		"C19 hex":                        countIs("0x4"),
-		"C19 leading zero":               countIs("04"),
-		"C19 plus":                       countIs("+4"),
-		"C19 no digit before the point":  amountIs(".5"),
-		"C39 title with a raw line feed": missionWith("main", "main\nside"),
-		"C39 title with a raw ESC":       missionWith("main", "main\x1b[31m"),
-		"C39 title with a raw NUL":       missionWith("main", "main\x00"),
+		"empty body":                              "",
+		"body of blanks":                          " \r\n\t",
+		"body null":                               "null",
+		"body is a list":                          "[]",
+		"list of missions":                        "[" + goodMission + "]",
+		"body is a string":                        `"x"`,
+		"body is a number":                        "1",
+		"truncated body":                          goodMission[:len(goodMission)-1],
+		"truncated in a string":                   goodMission[:14],
+		"brace after the end":                     goodMission + "}",
+		"two documents":                           goodMission + goodMission,
+		"two documents on two lines":              goodMission + "\n" + goodMission,
+		"byte order mark":                         "\ufeff" + goodMission,
+		"UTF-16":                                  bigEndian("\ufeff" + goodMission),
+		"UTF-16 without mark":                     bigEndian(goodMission),
+		"invalid UTF-8":                           missionWith("Photo", "Ph\xfft"),
+		"overlong UTF-8":                          missionWith("Photo", "Ph\xc0\xaft"),
+		"surrogate in UTF-8":                      missionWith("Photo", "Ph\xed\xa0\x80"),
+		"lone surrogate":                          missionWith("Photo", `Ph\ud800`),
+		"surrogates the wrong way":                missionWith("Photo", `\udc00\ud800`),
+		"reward twice":                            missionWith(`"targetCount"`, `"reward":{"token":"USDC","amount":1},"targetCount"`),
+		"reward twice, escaped":                   missionWith(`"targetCount"`, `"re\u0077ard":{"token":"USDC","amount":1},"targetCount"`),
+		"amount twice":                            missionWith(`"amount":2.5`, `"amount":2.5,"amount":1`),
+		"member twice in an unknown member":       missionWith(`"targetCount"`, `"x":{"a":1,"a":2},"targetCount"`),
+		"Reward and reward":                       missionWith(`"targetCount"`, `"Reward":{"token":"USDC","amount":1},"targetCount"`),
+		"REWARD alone":                            missionWith(`"reward"`, `"REWARD"`),
+		"long s in a member name":                 missionWith(`"targetCount"`, `"deſcription":"x","targetCount"`),
+		"Kelvin sign in a member name":            missionWith(`"token"`, `"to\u212aen"`),
+		"nested 100,000 deep":                     strings.Repeat("[", 32<<10) + strings.Repeat("]", 32<<10),
+		"nested 9 deep":                           missionWith(`"targetCount"`, `"x":`+strings.Repeat("[", 8)+strings.Repeat("]", 8)+`,"targetCount"`),
+		"nested objects, not closed":              strings.Repeat(`{"a":`, 10_000),
+		"comment":                                 missionWith(`"targetCount"`, `/* how many */"targetCount"`),
+		"line comment":                            goodMission + "// done",
+		"trailing comma":                          missionWith(`4}`, `4,}`),
+		"single quotes":                           strings.ReplaceAll(goodMission, `"`, `'`),
+		"amount NaN":                              amountIs("NaN"),
+		"amount Infinity":                         amountIs("Infinity"),
+		"count -Infinity":                         countIs("-Infinity"),
+		"count in hex":                            countIs("0x4"),
+		"count with a leading zero":               countIs("04"),
+		"count with a plus":                       countIs("+4"),
+		"amount without a digit before the point": amountIs(".5"),
+		"title with a raw line feed":              missionWith("main", "main\nside"),
+		"title with a raw ESC":                    missionWith("main", "main\x1b[31m"),
+		"title with a raw NUL":                    missionWith("main", "main\x00"),
 	})
 	tooLarge := map[string]string{
-		"C17 string of 10 MB":            titleIs(strings.Repeat("a", 10<<20)),
-		"C17 one byte too many":          goodMission + strings.Repeat(" ", 64<<10+1-len(goodMission)),
-		"C39 a million combining marks":  titleIs("a" + strings.Repeat("\u0301", 1_000_000)),
-		"C16 nested a million deep":      strings.Repeat("[", 1_000_000),
-		"C32 amount of 100,000 digits":   amountIs(strings.Repeat("9", 100_000)),
-		"C32 exponent of 100,000 digits": amountIs("1e" + strings.Repeat("9", 100_000)),
+		"string of 10 MB":                    titleIs(strings.Repeat("a", 10<<20)),
+		"one byte too many":                  goodMission + strings.Repeat(" ", 64<<10+1-len(goodMission)),
+		"title of a million combining marks": titleIs("a" + strings.Repeat("\u0301", 1_000_000)),
+		"nested a million deep":              strings.Repeat("[", 1_000_000),
+		"amount of 100,000 digits":           amountIs(strings.Repeat("9", 100_000)),
+		"exponent of 100,000 digits":         amountIs("1e" + strings.Repeat("9", 100_000)),
 	}
 	add(http.StatusRequestEntityTooLarge, sortie.CodePayloadTooLarge, tooLarge)
 	add(http.StatusUnprocessableEntity, sortie.CodeUnsupportedRewardToken, map[string]string{
-		"C21 small letters":      tokenIs(`"usdc"`),
-		"C22 blank behind":       tokenIs(`"USDC "`),
-		"C22 zero width":         tokenIs(`"USDC\u200b"`),
-		"C23 ETH":                tokenIs(`"ETH"`),
-		"C23 a token's address":  tokenIs(`"0x036CbD53842c5426634e7929541eC2318f3dCF7e"`),
-		"C24 list":               tokenIs(`["USDC"]`),
-		"C24 object":             tokenIs(`{"symbol":"USDC"}`),
-		"C24 number":             tokenIs(`6`),
-		"C25 Cyrillic С":         tokenIs(`"USDС"`),
-		"C25 full-width":         tokenIs(`"ＵＳＤＣ"`),
-		"C26 missing":            missionWith(`"token":"USDC",`, ""),
-		"C26 null":               tokenIs("null"),
-		"C26 empty":              tokenIs(`""`),
-		"C26 no reward":          missionWith(`"reward":{"token":"USDC","amount":2.5},`, ""),
-		"C26 reward is a string": missionWith(`{"token":"USDC","amount":2.5}`, `"2.5 USDC"`),
+		"token in small letters":        tokenIs(`"usdc"`),
+		"token with a blank after it":   tokenIs(`"USDC "`),
+		"token with a zero-width space": tokenIs(`"USDC\u200b"`),
+		"token ETH":                     tokenIs(`"ETH"`),
+		"token given by its address":    tokenIs(`"0x036CbD53842c5426634e7929541eC2318f3dCF7e"`),
+		"token is a list":               tokenIs(`["USDC"]`),
+		"token is an object":            tokenIs(`{"symbol":"USDC"}`),
+		"token is a number":             tokenIs(`6`),
+		"token with a Cyrillic С":       tokenIs(`"USDС"`),
+		"token in full-width letters":   tokenIs(`"ＵＳＤＣ"`),
+		"token missing":                 missionWith(`"token":"USDC",`, ""),
+		"token null":                    tokenIs("null"),
+		"token empty":                   tokenIs(`""`),
+		"no reward":                     missionWith(`"reward":{"token":"USDC","amount":2.5},`, ""),
+		"reward is a string":            missionWith(`{"token":"USDC","amount":2.5}`, `"2.5 USDC"`),
 	})
 	add(http.StatusUnprocessableEntity, sortie.CodeValidationFailed, map[string]string{
-		"C20 number 1e400":              amountIs("1e400"),
-		"C20 number 1e-400":             amountIs("1e-400"),
-		"C20 exponent of 20 digits":     amountIs("1e99999999999999999999"),
-		"C20 count 1e400":               countIs("1e400"),
-		"C27 amount 0":                  amountIs("0"),
-		"C27 amount 0.00":               amountIs("0.00"),
-		"C28 negative":                  amountIs("-1"),
-		"C28 negative, as text":         amountIs(`"-1"`),
-		"C29 minus zero":                amountIs("-0"),
-		"C30 seven decimals":            amountIs("1.0000001"),
-		"C30 0.0000001":                 amountIs("0.0000001"),
-		"C31 exponent, too small":       amountIs("1e-6"),
-		"C32 2^256":                     amountIs("115792089237316195423570985008687907853269984665640564039457584007913129639936"),
-		"C32 2^63 millionths":           amountIs("9223372036854.775808"),
-		"C32 more than a million":       amountIs("1000000.000001"),
-		"C33 amount times count":        strings.Replace(amountIs("1000000"), `"targetCount":4`, `"targetCount":10000`, 1),
-		"C33 one millionth too much":    strings.Replace(amountIs("1000.000001"), `"targetCount":4`, `"targetCount":10000`, 1),
-		"C34 text that is no number":    amountIs(`"2,5"`),
-		"C34 text with a blank":         amountIs(`" 2.5"`),
-		"C34 text in hex":               amountIs(`"0x2"`),
-		"C34 text with a unit":          amountIs(`"2.5 USDC"`),
-		"C34 true":                      amountIs("true"),
-		"C34 list":                      amountIs("[2.5]"),
-		"C35 sum of floats":             amountIs("0.30000000000000004"),
-		"C35 nearly whole":              amountIs("2.4999999999999999999999"),
-		"C36 count 0":                   countIs("0"),
-		"C36 count negative":            countIs("-4"),
-		"C37 count 1.5":                 countIs("1.5"),
-		"C37 count nearly whole":        countIs("3.9999999999999999999999999"),
-		"C38 count 2^31":                countIs("2147483648"),
-		"C38 count 2^64":                countIs("18446744073709551616"),
-		"C38 count 10,001":              countIs("10001"),
-		"C38 count as text":             countIs(`"4"`),
-		"C39 title with ESC":            titleIs("main \x1b[31m entrance"),
-		"C39 title with NUL":            titleIs("main\x00entrance"),
-		"C39 title with RTL override":   titleIs("main \u202e entrance"),
-		"C39 title with isolates":       titleIs("main \u2066entrance"),
-		"C39 title with 10,000 marks":   titleIs("a" + strings.Repeat("\u0301", 10_000)),
-		"C39 title of blanks":           titleIs("      "),
-		"C39 title of invisible things": titleIs("\u200b\u200b\u200b\u200b"),
-		"end in 59 minutes":             endsIn(59 * time.Minute),
-		"end in 91 days":                endsIn(91 * 24 * time.Hour),
-		"end in the past":               endsIn(-time.Hour),
-		"C39 no title":                  missionWith(`"title":"Photo of the main entrance",`, ""),
+		"amount 1e400":                         amountIs("1e400"),
+		"amount 1e-400":                        amountIs("1e-400"),
+		"amount with an exponent of 20 digits": amountIs("1e99999999999999999999"),
+		"count 1e400":                          countIs("1e400"),
+		"amount 0":                             amountIs("0"),
+		"amount 0.00":                          amountIs("0.00"),
+		"amount negative":                      amountIs("-1"),
+		"amount negative, as text":             amountIs(`"-1"`),
+		"amount minus zero":                    amountIs("-0"),
+		"amount with seven decimals":           amountIs("1.0000001"),
+		"amount 0.0000001":                     amountIs("0.0000001"),
+		"amount with an exponent, too small":   amountIs("1e-6"),
+		"amount 2^256":                         amountIs("115792089237316195423570985008687907853269984665640564039457584007913129639936"),
+		"amount of 2^63 millionths":            amountIs("9223372036854.775808"),
+		"amount above a million":               amountIs("1000000.000001"),
+		"budget too large":                     strings.Replace(amountIs("1000000"), `"targetCount":4`, `"targetCount":10000`, 1),
+		"budget one millionth too large":       strings.Replace(amountIs("1000.000001"), `"targetCount":4`, `"targetCount":10000`, 1),
+		"amount as text that is no number":     amountIs(`"2,5"`),
+		"amount as text with a blank":          amountIs(`" 2.5"`),
+		"amount as text in hex":                amountIs(`"0x2"`),
+		"amount as text with a unit":           amountIs(`"2.5 USDC"`),
+		"amount true":                          amountIs("true"),
+		"amount is a list":                     amountIs("[2.5]"),
+		"amount that is a sum of floats":       amountIs("0.30000000000000004"),
+		"amount nearly 2.5":                    amountIs("2.4999999999999999999999"),
+		"count 0":                              countIs("0"),
+		"count negative":                       countIs("-4"),
+		"count 1.5":                            countIs("1.5"),
+		"count nearly whole":                   countIs("3.9999999999999999999999999"),
+		"count 2^31":                           countIs("2147483648"),
+		"count 2^64":                           countIs("18446744073709551616"),
+		"count 10,001":                         countIs("10001"),
+		"count as text":                        countIs(`"4"`),
+		"title with ESC":                       titleIs("main \x1b[31m entrance"),
+		"title with NUL":                       titleIs("main\x00entrance"),
+		"title with RTL override":              titleIs("main \u202e entrance"),
+		"title with isolates":                  titleIs("main \u2066entrance"),
+		"title with 10,000 marks":              titleIs("a" + strings.Repeat("\u0301", 10_000)),
+		"title of blanks":                      titleIs("      "),
+		"title of invisible characters":        titleIs("\u200b\u200b\u200b\u200b"),
+		"end in 59 minutes":                    endsIn(59 * time.Minute),
+		"end in 91 days":                       endsIn(91 * 24 * time.Hour),
+		"end in the past":                      endsIn(-time.Hour),
+		"no title":                             missionWith(`"title":"Photo of the main entrance",`, ""),
 	})
 	s.refuseAll(t, rows)
 }
 
-// All that is wrong is said at once, by path.
+// All invalid fields are reported at once, by path.
 func TestFaultsComeTogether(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{})
@@ -192,44 +192,44 @@ func TestFaultsComeTogether(t *testing.T) {
 		}
 		slices.Sort(paths)
 		if a.code() != sortie.CodeUnsupportedRewardToken || !slices.Equal(paths, want) {
-			t.Errorf("%s: %s", body, a.body)
+			t.Errorf("%s: got %s, want unsupported_reward_token for the fields %q", body, a.body, want)
 		}
 		if got := fmt.Sprint(a.details()["allowed"]); got != "[SERVICE_TOKEN USDC]" {
-			t.Errorf("allowed %s", got)
+			t.Errorf("allowed tokens: got %s, want [SERVICE_TOKEN USDC]", got)
 		}
 	}
 	s.storesNothing(t)
 }
 
-// Bodies that look odd and have one exact meaning.
+// Unusual bodies with one exact meaning are accepted.
 func TestUnusualBodiesThatAreTaken(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{})
 	for name, row := range map[string]struct{ body, path, want string }{
-		"C15 unknown member":           {missionWith(`"targetCount"`, `"note":{"b": 1.50},"targetCount"`), "extra.note", `{"b":1.50}`},
-		"C16 nested 8 deep":            {missionWith(`"targetCount"`, `"x":`+strings.Repeat("[", 7)+strings.Repeat("]", 7)+`,"targetCount"`), "extra.x", "[[[[[[[]]]]]]]"},
-		"C17 exactly 64 KiB":           {goodMission + strings.Repeat(" ", 64<<10-len(goodMission)), "reward.amount", "2.5"},
-		"C31 exponent":                 {amountIs("25e-1"), "reward.amount", "2.5"},
-		"C31 exponent with zeros":      {amountIs("0.0025E+003"), "reward.amount", "2.5"},
-		"C33 exactly the budget":       {strings.Replace(amountIs("1000"), `"targetCount":4`, `"targetCount":10000`, 1), "reward.amount", "1000"},
-		"C34 amount as text":           {amountIs(`"2.50"`), "reward.amount", "2.5"},
-		"C35 six decimals":             {amountIs("0.100001"), "reward.amount", "0.100001"},
-		"C35 fifteen digits":           {strings.Replace(amountIs("123456.789012"), `"targetCount":4`, `"targetCount":1`, 1), "reward.amount", "123456.789012"},
-		"C37 count 4.0":                {countIs("4.0"), "targetCount", "4"},
-		"C37 count 4e0":                {countIs("4e0"), "targetCount", "4"},
-		"C38 count 10,000":             {strings.Replace(countIs("10000"), "2.5", "1", 1), "targetCount", "10000"},
-		"C39 title with CR LF":         {titleIs("main\r\n entrance"), "title", `"main entrance"`},
-		"C39 title with an accent":     {titleIs("entre\u0301e"), "title", `"entrée"`},
-		"C39 title of 120 wide signs":  {titleIs(strings.Repeat("入", 120)), "title", `"` + strings.Repeat("入", 120) + `"`},
-		"C39 markup is text":           {titleIs("<script>alert(1)</script> & more"), "title", `"<script>alert(1)</script> & more"`},
-		"a pair of surrogates":         {missionWith("Photo", `\ud83d\ude00`), "title", `"😀 of the main entrance"`},
-		"an escaped name of a member":  {missionWith(`"reward"`, `"re\u0077ard"`), "reward.token", `"USDC"`},
-		"null is the same as left out": {missionWith(`"targetCount"`, `"location":null,"endsAt":null,"tags":null,"targetCount"`), "location", "null"},
-		"SQL is text":                  {titleIs(`'; DROP TABLE drafts; --`), "title", `"'; DROP TABLE drafts; --"`},
+		"unknown member":                    {missionWith(`"targetCount"`, `"note":{"b": 1.50},"targetCount"`), "extra.note", `{"b":1.50}`},
+		"nested 8 deep":                     {missionWith(`"targetCount"`, `"x":`+strings.Repeat("[", 7)+strings.Repeat("]", 7)+`,"targetCount"`), "extra.x", "[[[[[[[]]]]]]]"},
+		"exactly 64 KiB":                    {goodMission + strings.Repeat(" ", 64<<10-len(goodMission)), "reward.amount", "2.5"},
+		"amount with an exponent":           {amountIs("25e-1"), "reward.amount", "2.5"},
+		"amount with an exponent and zeros": {amountIs("0.0025E+003"), "reward.amount", "2.5"},
+		"largest budget":                    {strings.Replace(amountIs("1000"), `"targetCount":4`, `"targetCount":10000`, 1), "reward.amount", "1000"},
+		"amount as text":                    {amountIs(`"2.50"`), "reward.amount", "2.5"},
+		"amount with six decimals":          {amountIs("0.100001"), "reward.amount", "0.100001"},
+		"amount with twelve digits":         {strings.Replace(amountIs("123456.789012"), `"targetCount":4`, `"targetCount":1`, 1), "reward.amount", "123456.789012"},
+		"count 4.0":                         {countIs("4.0"), "targetCount", "4"},
+		"count 4e0":                         {countIs("4e0"), "targetCount", "4"},
+		"count 10,000":                      {strings.Replace(countIs("10000"), "2.5", "1", 1), "targetCount", "10000"},
+		"title with CR LF":                  {titleIs("main\r\n entrance"), "title", `"main entrance"`},
+		"title with an accent":              {titleIs("entre\u0301e"), "title", `"entrée"`},
+		"title of 120 wide characters":      {titleIs(strings.Repeat("入", 120)), "title", `"` + strings.Repeat("入", 120) + `"`},
+		"markup in the title":               {titleIs("<script>alert(1)</script> & more"), "title", `"<script>alert(1)</script> & more"`},
+		"a pair of surrogates":              {missionWith("Photo", `\ud83d\ude00`), "title", `"😀 of the main entrance"`},
+		"an escaped name of a member":       {missionWith(`"reward"`, `"re\u0077ard"`), "reward.token", `"USDC"`},
+		"null is the same as left out":      {missionWith(`"targetCount"`, `"location":null,"endsAt":null,"tags":null,"targetCount"`), "location", "null"},
+		"SQL is text":                       {titleIs(`'; DROP TABLE drafts; --`), "title", `"'; DROP TABLE drafts; --"`},
 	} {
 		a := s.send(testRequest{method: http.MethodPost, target: draftsPath, key: name, body: row.body})
 		if a.StatusCode != http.StatusCreated {
-			t.Errorf("%s: %d %s", name, a.StatusCode, a.body)
+			t.Errorf("%s: got %d %s, want 201", name, a.StatusCode, a.body)
 			continue
 		}
 		status := s.send(testRequest{target: a.Header.Get("Location")})
@@ -243,21 +243,21 @@ func TestUnusualBodiesThatAreTaken(t *testing.T) {
 	}
 }
 
-// C40, and what else is not material: each spelling of a mission leads to the draft of the first.
+// Each spelling of a mission, under the same key, returns the first draft.
 func TestSpellingsOfOneMission(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
 		s := newService(t, serviceOptions{database: database})
 		first := s.create("k1", goodMission)
 		for name, body := range map[string]string{
-			"C40 other order":     `{"targetCount":4,"reward":{"amount":2.5,"token":"USDC"},"mediaType":"photo","title":"Photo of the main entrance"}`,
-			"C40 with its wallet": missionWith(`"targetCount"`, fmt.Sprintf(`"creator":%q,"targetCount"`, creator.Address())),
-			"C40 with defaults":   missionWith(`"targetCount"`, `"description":"","verification":{"accept":[],"reject":null},"tags":[],"metadata":{},"targetCount"`),
-			"C40 escaped":         missionWith("main", `ma\u0069n`),
+			"members in another order":  `{"targetCount":4,"reward":{"amount":2.5,"token":"USDC"},"mediaType":"photo","title":"Photo of the main entrance"}`,
+			"with the creator's wallet": missionWith(`"targetCount"`, fmt.Sprintf(`"creator":%q,"targetCount"`, creator.Address())),
+			"with the defaults":         missionWith(`"targetCount"`, `"description":"","verification":{"accept":[],"reject":null},"tags":[],"metadata":{},"targetCount"`),
+			"with an escaped letter":    missionWith("main", `ma\u0069n`),
 		} {
 			a := s.send(testRequest{method: http.MethodPost, target: draftsPath, key: "k1", body: body})
 			if a.StatusCode != http.StatusOK || decode[sortie.DraftCreated](t, a).DraftID != first.DraftID {
-				t.Errorf("%s: %d %s", name, a.StatusCode, a.body)
+				t.Errorf("%s: got %d %s, want 200 and draft %s", name, a.StatusCode, a.body, first.DraftID)
 			}
 		}
 		for field, body := range map[string]string{
@@ -265,7 +265,7 @@ func TestSpellingsOfOneMission(t *testing.T) {
 		} {
 			a := s.send(testRequest{method: http.MethodPost, target: draftsPath, key: "k1", body: body})
 			if a.StatusCode != http.StatusConflict || !strings.HasPrefix(fmt.Sprint(a.details()["fields"]), "["+field) {
-				t.Errorf("%s: %d %s", field, a.StatusCode, a.body)
+				t.Errorf("another %s: got %d %s, want 409 that names it", field, a.StatusCode, a.body)
 			}
 		}
 	})
@@ -277,7 +277,7 @@ func TestCreatorMustBeTheWallet(t *testing.T) {
 	for _, named := range []string{fmt.Sprintf("%q", stranger.Address()), `"me"`, "1", `"0x0000000000000000000000000000000000000000"`} {
 		a := s.send(testRequest{method: http.MethodPost, target: draftsPath, key: "k1", body: missionWith(`"targetCount"`, `"creator":`+named+`,"targetCount"`)})
 		if a.StatusCode != http.StatusForbidden || a.code() != sortie.CodeCreatorMismatch {
-			t.Errorf("%s: %d %s", named, a.StatusCode, a.body)
+			t.Errorf("creator %s: got %d %s, want 403 creator_mismatch", named, a.StatusCode, a.body)
 		}
 	}
 	s.storesNothing(t)

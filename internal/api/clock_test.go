@@ -11,8 +11,7 @@ import (
 )
 
 // TestRequestsSayThatTheClockIsOff sends requests from several networks to a service whose clock
-// jumps by ten minutes. All of them are refused, and what they were signed with is heard all the
-// same.
+// jumps by ten minutes. All are refused, but their timestamps are recorded.
 func TestRequestsSayThatTheClockIsOff(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{config: func(config *Config) {

@@ -16,10 +16,10 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// curveOrder is the number of secp256k1 signatures' scalars: s and curveOrder-s sign the same.
+// curveOrder is the order of secp256k1: s and curveOrder-s are signatures of the same message.
 var curveOrder = crypto.S256().Params().N
 
-// altered is a signature in hex with its parts replaced; a nil part stays.
+// altered returns a signature in hex with some parts replaced; a nil part is kept.
 func altered(signature string, r, s []byte, v int) string {
 	raw, err := hex.DecodeString(strings.TrimPrefix(signature, "0x"))
 	if err != nil {
@@ -37,8 +37,7 @@ func altered(signature string, r, s []byte, v int) string {
 	return sortie.Bytes(raw).String()
 }
 
-// highS is the other signature that the same key could have made: s is in the upper half, v
-// flipped.
+// highS returns the other valid signature of the same key: s in the upper half, v flipped.
 func highS(signature string) string {
 	raw, err := hex.DecodeString(strings.TrimPrefix(signature, "0x"))
 	if err != nil {
@@ -74,71 +73,71 @@ func TestBadWalletHeaders(t *testing.T) {
 	add := func(name string, m message, code sortie.Code) {
 		rows = append(rows, badRequest{name: name, text: m.String(), status: http.StatusUnauthorized, code: code})
 	}
-	add("B1 no wallet", right.without(sortie.HeaderWallet), missing)
-	add("B2 no timestamp", right.without(sortie.HeaderTimestamp), missing)
-	add("B3 no signature", right.without(sortie.HeaderSignature), missing)
-	add("B3 none of the three", s.unsigned(http.MethodGet, listPath), missing)
-	add("B4 wallet twice", right.and(sortie.HeaderWallet, address), invalid)
-	add("B4 timestamp twice", right.and(sortie.HeaderTimestamp, timestamp), invalid)
-	add("B4 signature twice", right.and("x-service-signature", signature), invalid)
-	add("B5 wallet without 0x", walletIs(address[2:]), invalid)
-	add("B6 wallet of 39 digits", walletIs(address[:41]), invalid)
-	add("B7 wallet of 41 digits", walletIs(address+"0"), invalid)
-	add("B8 wallet with 0X", walletIs("0X"+address[2:]), invalid)
-	add("B9 wallet with a wrong checksum", walletIs("0xF39Fd6e51aad88F6F4ce6aB8827279cffFb92266"), invalid)
-	add("B10 zero address", walletIs("0x"+strings.Repeat("0", 40)), invalid)
+	add("no wallet", right.without(sortie.HeaderWallet), missing)
+	add("no timestamp", right.without(sortie.HeaderTimestamp), missing)
+	add("no signature", right.without(sortie.HeaderSignature), missing)
+	add("none of the three", s.unsigned(http.MethodGet, listPath), missing)
+	add("wallet twice", right.and(sortie.HeaderWallet, address), invalid)
+	add("timestamp twice", right.and(sortie.HeaderTimestamp, timestamp), invalid)
+	add("signature twice", right.and("x-service-signature", signature), invalid)
+	add("wallet without 0x", walletIs(address[2:]), invalid)
+	add("wallet of 39 digits", walletIs(address[:41]), invalid)
+	add("wallet of 41 digits", walletIs(address+"0"), invalid)
+	add("wallet with 0X", walletIs("0X"+address[2:]), invalid)
+	add("wallet with a wrong checksum", walletIs("0xF39Fd6e51aad88F6F4ce6aB8827279cffFb92266"), invalid)
+	add("zero address", walletIs("0x"+strings.Repeat("0", 40)), invalid)
 	for i := 1; i <= 10; i++ {
-		add(fmt.Sprintf("B11 precompile %d", i), walletIs(fmt.Sprintf("0x%040x", i)), invalid)
+		add(fmt.Sprintf("precompile %d", i), walletIs(fmt.Sprintf("0x%040x", i)), invalid)
 	}
-	add("B12 the factory", walletIs(testDomain.Factory.String()), wrong)
-	add("B13 a token", walletIs(s.trust.Tokens[sortie.TokenUSDC].Address.String()), wrong)
-	add("B14 name", walletIs("vitalik.eth"), invalid)
-	add("B15 full-width digits", walletIs("0x"+strings.Repeat("０", 40)), invalid)
-	add("B15 empty", walletIs(" "), invalid)
+	add("the factory", walletIs(testDomain.Factory.String()), wrong)
+	add("a token", walletIs(s.trust.Tokens[sortie.TokenUSDC].Address.String()), wrong)
+	add("name", walletIs("vitalik.eth"), invalid)
+	add("full-width digits", walletIs("0x"+strings.Repeat("０", 40)), invalid)
+	add("empty", walletIs(" "), invalid)
 
-	add("B16 timestamp empty", timestampIs(" "), invalid)
-	add("B17 text", timestampIs("yesterday"), invalid)
-	add("B18 float", timestampIs(timestamp+".5"), invalid)
-	add("B19 negative", timestampIs("-"+timestamp[1:]), invalid)
-	add("B20 exponent", timestampIs("1e9"), invalid)
-	add("B21 plus and zeros", timestampIs("+00"+timestamp), invalid)
-	add("B22 seconds signed, milliseconds sent", right.with(sortie.HeaderTimestamp, timestamp+"000"), wrong)
-	add("B22 seconds with the zeros of milliseconds in front", timestampIs("000"+timestamp), late)
-	add("B22 microseconds", timestampIs(timestamp+"000000"), invalid)
-	add("B23 2^63", timestampIs("9223372036854775808"), invalid)
-	add("B24 2^64", timestampIs("18446744073709551616"), invalid)
-	add("B25 301 s late", timestampIs(skewed(-301*time.Second)), late)
-	add("B26 301 s early", timestampIs(skewed(301*time.Second)), late)
-	add("B27 padded with a no-break space", timestampIs("\u00a0"+timestamp), invalid)
-	add("B27 space inside", timestampIs(timestamp[:5]+" "+timestamp[5:]), invalid)
+	add("timestamp empty", timestampIs(" "), invalid)
+	add("text", timestampIs("yesterday"), invalid)
+	add("float", timestampIs(timestamp+".5"), invalid)
+	add("negative", timestampIs("-"+timestamp[1:]), invalid)
+	add("exponent", timestampIs("1e9"), invalid)
+	add("plus and zeros", timestampIs("+00"+timestamp), invalid)
+	add("seconds signed, milliseconds sent", right.with(sortie.HeaderTimestamp, timestamp+"000"), wrong)
+	add("seconds with the zeros of milliseconds in front", timestampIs("000"+timestamp), late)
+	add("microseconds", timestampIs(timestamp+"000000"), invalid)
+	add("2^63", timestampIs("9223372036854775808"), invalid)
+	add("2^64", timestampIs("18446744073709551616"), invalid)
+	add("301 s late", timestampIs(skewed(-301*time.Second)), late)
+	add("301 s early", timestampIs(skewed(301*time.Second)), late)
+	add("padded with a no-break space", timestampIs("\u00a0"+timestamp), invalid)
+	add("space inside", timestampIs(timestamp[:5]+" "+timestamp[5:]), invalid)
 
-	add("B28 odd number of digits", signatureIs(signature[:131]), invalid)
-	add("B28 not hex", signatureIs("0x"+strings.Repeat("zz", 65)), invalid)
-	add("B28 no digits, which only a contract can accept", signatureIs("0x"), wrong)
-	add("B28 no 0x", signatureIs(signature[2:]), invalid)
-	add("B29 64 bytes", signatureIs(signature[:130]), wrong)
-	add("B30 66 bytes", signatureIs(signature+"00"), wrong)
-	add("B31 high s", signatureIs(highS(signature)), wrong)
-	add("B32 v of the other key", signatureIs(altered(signature, nil, nil, int(signature[131]-'b')^1)), wrong)
-	add("B33 v 35", signatureIs(altered(signature, nil, nil, 35)), wrong)
-	add("B33 v 2", signatureIs(altered(signature, nil, nil, 2)), wrong)
-	add("B33 v 255", signatureIs(altered(signature, nil, nil, 255)), wrong)
-	add("B34 r is 0", signatureIs(altered(signature, zeros, nil, -1)), wrong)
-	add("B34 s is 0", signatureIs(altered(signature, nil, zeros, -1)), wrong)
-	add("B34 all is 0", signatureIs("0x"+strings.Repeat("00", 65)), wrong)
-	add("B34 r is the curve's order", signatureIs(altered(signature, curveOrder.Bytes(), nil, -1)), wrong)
-	add("B36 in an ERC-6492 wrapper that the chain refuses", signatureIs("0x"+strings.Repeat("00", 64)+signature[2:]+strings.Repeat("6492", 16)), wrong)
-	add("B37 over the hash without prefix", signatureIs(unprefixed), wrong)
-	add("B38 over another path", signatureIs(s.get(listPath+"/x").header(sortie.HeaderSignature)), wrong)
-	add("B39 over another order of the query", s.get(listPath+"?limit=1&status=published").retarget(listPath+"?status=published&limit=1"), wrong)
+	add("odd number of digits", signatureIs(signature[:131]), invalid)
+	add("not hex", signatureIs("0x"+strings.Repeat("zz", 65)), invalid)
+	add("no digits, which only a contract can accept", signatureIs("0x"), wrong)
+	add("no 0x", signatureIs(signature[2:]), invalid)
+	add("64 bytes", signatureIs(signature[:130]), wrong)
+	add("66 bytes", signatureIs(signature+"00"), wrong)
+	add("high s", signatureIs(highS(signature)), wrong)
+	add("v of the other key", signatureIs(altered(signature, nil, nil, int(signature[131]-'b')^1)), wrong)
+	add("v 35", signatureIs(altered(signature, nil, nil, 35)), wrong)
+	add("v 2", signatureIs(altered(signature, nil, nil, 2)), wrong)
+	add("v 255", signatureIs(altered(signature, nil, nil, 255)), wrong)
+	add("r is 0", signatureIs(altered(signature, zeros, nil, -1)), wrong)
+	add("s is 0", signatureIs(altered(signature, nil, zeros, -1)), wrong)
+	add("all is 0", signatureIs("0x"+strings.Repeat("00", 65)), wrong)
+	add("r is the curve's order", signatureIs(altered(signature, curveOrder.Bytes(), nil, -1)), wrong)
+	add("in an ERC-6492 wrapper that the chain refuses", signatureIs("0x"+strings.Repeat("00", 64)+signature[2:]+strings.Repeat("6492", 16)), wrong)
+	add("over the hash without prefix", signatureIs(unprefixed), wrong)
+	add("over another path", signatureIs(s.get(listPath+"/x").header(sortie.HeaderSignature)), wrong)
+	add("over another order of the query", s.get(listPath+"?limit=1&status=published").retarget(listPath+"?status=published&limit=1"), wrong)
 	rows = append(rows,
-		badRequest{name: "B35 signature of 1 MB", text: signatureIs("0x" + strings.Repeat("ab", 1<<20)).String(), status: http.StatusRequestHeaderFieldsTooLarge, closes: true},
-		badRequest{name: "B35 signature over 8 KiB", text: signatureIs("0x" + strings.Repeat("ab", 8<<10+1)).String(), status: http.StatusUnauthorized, code: invalid},
+		badRequest{name: "signature of 1 MB", text: signatureIs("0x" + strings.Repeat("ab", 1<<20)).String(), status: http.StatusRequestHeaderFieldsTooLarge, closes: true},
+		badRequest{name: "signature over 8 KiB", text: signatureIs("0x" + strings.Repeat("ab", 8<<10+1)).String(), status: http.StatusUnauthorized, code: invalid},
 	)
 	s.refuseAll(t, rows)
 }
 
-// retarget sends the headers that were signed for one target to another.
+// retarget sends headers that were signed for one target to another.
 func (m message) retarget(target string) message {
 	m.target = target
 	return m
@@ -157,7 +156,7 @@ func TestEvery401SaysHowToAuthenticate(t *testing.T) {
 		w.write(m.String())
 		a := w.read()
 		if a == nil || a.StatusCode != http.StatusUnauthorized || a.Header.Get("WWW-Authenticate") != fmt.Sprintf("ServiceWallet error=%q", code) {
-			t.Errorf("%s: %+v", code, a)
+			t.Errorf("%s: got %+v, want 401 with the code in WWW-Authenticate", code, a)
 			continue
 		}
 		details := a.details()
@@ -174,7 +173,7 @@ func TestEvery401SaysHowToAuthenticate(t *testing.T) {
 	}
 }
 
-// What differs from the usual and is right all the same.
+// Unusual wallet headers that are valid.
 func TestUnusualWalletHeadersThatAreTaken(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{})
@@ -185,29 +184,28 @@ func TestUnusualWalletHeadersThatAreTaken(t *testing.T) {
 		Method: http.MethodGet, URL: "http://" + right.host + listPath, BodySHA256: sortie.EmptyBodySHA256, Wallet: address, Timestamp: timestamp,
 	}
 	for name, m := range map[string]message{
-		"B9 wallet in small letters":              s.sign(unsigned.with(sortie.HeaderWallet, strings.ToLower(address)), creator),
-		"B22 milliseconds":                        s.sign(unsigned.with(sortie.HeaderTimestamp, fmt.Sprint(s.clock.Now().UnixMilli())), creator),
-		"B25 300 s late":                          s.sign(unsigned.with(sortie.HeaderTimestamp, fmt.Sprint(s.clock.Now().Add(-300*time.Second).Unix())), creator),
-		"B26 300 s early":                         s.sign(unsigned.with(sortie.HeaderTimestamp, fmt.Sprint(s.clock.Now().Add(300*time.Second).Unix())), creator),
-		"B27 padded with spaces, which HTTP cuts": right.with(sortie.HeaderTimestamp, "  "+timestamp+"\t "),
-		"B32 v 0 or 1":                            right.with(sortie.HeaderSignature, altered(signature, nil, nil, int(signature[131]-'b'))),
-		"B40 sent again":                          right,
-		"header names in small letters":           right.without(sortie.HeaderWallet).and(strings.ToLower(sortie.HeaderWallet), address),
-		"hash of no bytes":                        right.with(sortie.HeaderSignature, creator.SignDigest(emptyHash.Digest()).String()),
-		"signature in capitals":                   right.with(sortie.HeaderSignature, "0x"+strings.ToUpper(signature[2:])),
+		"wallet in small letters":             s.sign(unsigned.with(sortie.HeaderWallet, strings.ToLower(address)), creator),
+		"milliseconds":                        s.sign(unsigned.with(sortie.HeaderTimestamp, fmt.Sprint(s.clock.Now().UnixMilli())), creator),
+		"300 s late":                          s.sign(unsigned.with(sortie.HeaderTimestamp, fmt.Sprint(s.clock.Now().Add(-300*time.Second).Unix())), creator),
+		"300 s early":                         s.sign(unsigned.with(sortie.HeaderTimestamp, fmt.Sprint(s.clock.Now().Add(300*time.Second).Unix())), creator),
+		"padded with spaces, which HTTP cuts": right.with(sortie.HeaderTimestamp, "  "+timestamp+"\t "),
+		"v 0 or 1":                            right.with(sortie.HeaderSignature, altered(signature, nil, nil, int(signature[131]-'b'))),
+		"sent again":                          right,
+		"header names in small letters":       right.without(sortie.HeaderWallet).and(strings.ToLower(sortie.HeaderWallet), address),
+		"hash of no bytes":                    right.with(sortie.HeaderSignature, creator.SignDigest(emptyHash.Digest()).String()),
+		"signature in capitals":               right.with(sortie.HeaderSignature, "0x"+strings.ToUpper(signature[2:])),
 	} {
 		for range 2 { // a GET may be repeated while its timestamp is in the window
 			w := s.dial()
 			w.write(m.String())
 			if a := w.read(); a == nil || a.StatusCode != http.StatusOK {
-				t.Errorf("%s: %+v", name, a)
+				t.Errorf("%s: got %+v, want 200", name, a)
 			}
 		}
 	}
 }
 
-// A signature is for one request. Moved to any other it is worth nothing, and the answer says what
-// should have been signed.
+// A signature is valid for one request only. The error of any other has the text to sign.
 func TestASignatureMovedToAnotherRequest(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{})
@@ -277,7 +275,7 @@ func TestASignatureMovedToAnotherRequest(t *testing.T) {
 			w.write(m.String())
 			a := w.read()
 			if a == nil || a.StatusCode != http.StatusUnauthorized || a.code() != sortie.CodeInvalidSignature {
-				t.Fatalf("%+v", a)
+				t.Fatalf("moved signature: got %+v, want 401 invalid_signature", a)
 			}
 			checkError(t, *a)
 			if got := a.Header.Get("WWW-Authenticate"); got != `ServiceWallet error="invalid_signature"` {
@@ -292,11 +290,11 @@ func TestASignatureMovedToAnotherRequest(t *testing.T) {
 		t.Errorf("%d drafts, want the 2 of the beginning", len(got.Drafts))
 	}
 	if s.chain.woken.Load() != 0 {
-		t.Error("somebody woke the follower")
+		t.Error("the follower was woken, want it to sleep")
 	}
 }
 
-// A create that is sent again, byte for byte, is the same draft again.
+// A create that is sent again, byte for byte, returns the same draft.
 func TestACreateSentAgainIsOneDraft(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -312,12 +310,12 @@ func TestACreateSentAgainIsOneDraft(t *testing.T) {
 				want = http.StatusCreated
 			}
 			if a == nil || a.StatusCode != want {
-				t.Fatalf("%d: %+v", i, a)
+				t.Fatalf("request %d: got %+v, want %d", i, a, want)
 			}
 			if i == 0 {
 				first = string(a.body)
 			} else if string(a.body) != first {
-				t.Errorf("another answer: %s\n%s", a.body, first)
+				t.Errorf("sent again: got %s, want %s", a.body, first)
 			}
 		}
 		s.clock.advance(301 * time.Second)
@@ -329,7 +327,7 @@ func TestACreateSentAgainIsOneDraft(t *testing.T) {
 	})
 }
 
-// A decision or a look that is sent again, byte for byte, does nothing more.
+// A decision or a confirm-funding that is sent again, byte for byte, changes nothing.
 func TestOtherWritesSentAgain(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -350,7 +348,7 @@ func TestOtherWritesSentAgain(t *testing.T) {
 				if i == 0 {
 					first = string(a.body)
 				} else if string(a.body) != first {
-					t.Errorf("%s: another answer: %s\n%s", m.target, a.body, first)
+					t.Errorf("%s sent again: got %s, want %s", m.target, a.body, first)
 				}
 			}
 		}
@@ -360,8 +358,7 @@ func TestOtherWritesSentAgain(t *testing.T) {
 	})
 }
 
-// Contract wallets may do whatever plain keys may: follow their missions, and review those of
-// others.
+// Contract wallets may do the same as plain keys: read their missions, and review as operators.
 func TestContractWalletsFollowAndReview(t *testing.T) {
 	t.Parallel()
 	account := sortie.MustAddress("0x7Bf9e8a8ac4a1E1fE0a8C9E5F1F9F1d0f3C0C0A1")
@@ -369,7 +366,7 @@ func TestContractWalletsFollowAndReview(t *testing.T) {
 	for name, c := range map[string]struct {
 		operators []sortie.Address
 		forbidden bool
-	}{"an operator": {operators: []sortie.Address{account}}, "nobody": {forbidden: true}} {
+	}{"an operator": {operators: []sortie.Address{account}}, "no operator": {forbidden: true}} {
 		s := newService(t, serviceOptions{operators: c.operators, call: func(context.Context, []byte, uint64) ([]byte, error) { return yes, nil }})
 		byAccount := http.Header{sortie.HeaderWallet: {account.String()}, sortie.HeaderSignature: {"0x1234"}}
 		created := s.send(testRequest{method: http.MethodPost, target: draftsPath, key: "k1", body: goodMission, header: byAccount})
@@ -397,7 +394,7 @@ func TestContractWalletsFollowAndReview(t *testing.T) {
 	}
 }
 
-// Contract wallets are asked on the chain, and one question is asked once.
+// Contract wallets are verified on chain, and equal checks share one call.
 func TestContractWallets(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int64
@@ -406,7 +403,7 @@ func TestContractWallets(t *testing.T) {
 		return append(make([]byte, 31), 1), nil // the contract says yes
 	}})
 	account := sortie.MustAddress("0x7Bf9e8a8ac4a1E1fE0a8C9E5F1F9F1d0f3C0C0A1")
-	wrapped := "0x" + strings.Repeat("11", 96) + strings.Repeat("6492", 16) // B36
+	wrapped := "0x" + strings.Repeat("11", 96) + strings.Repeat("6492", 16) // an ERC-6492 wrapper
 	m := s.unsigned(http.MethodPost, draftsPath).with("Content-Type", "application/json").with(sortie.HeaderIdempotencyKey, "k1").
 		with(sortie.HeaderWallet, account.String()).with(sortie.HeaderTimestamp, fmt.Sprint(s.clock.Now().Unix())).
 		with(sortie.HeaderSignature, wrapped)
@@ -416,7 +413,7 @@ func TestContractWallets(t *testing.T) {
 		w.write(m.String())
 		a := w.read()
 		if a == nil || a.StatusCode != want {
-			t.Fatalf("%d: %+v", i, a)
+			t.Fatalf("request %d: got %+v, want %d", i, a, want)
 		}
 		if draft := decode[sortie.DraftCreated](t, *a); draft.FundingQuote.Authorization.Creator != account {
 			t.Errorf("the creator is %s", draft.FundingQuote.Authorization.Creator)

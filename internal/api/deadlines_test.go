@@ -10,7 +10,7 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// endingMission is a mission with an end of its own.
+// endingMission returns a mission with an end.
 func endingMission(ends time.Time) string {
 	return strings.Replace(goodMission, `"targetCount":4`, `"targetCount":4,"endsAt":"`+sortie.FormatTime(ends)+`"`, 1)
 }
@@ -24,8 +24,8 @@ func (s *testService) mission(draftID string) sortie.MissionStatus {
 	return status
 }
 
-// No answer holds a quote that is good after the mission's end: not that of a replay, of the status
-// or of the list.
+// No answer has a quote that is valid after the end of the mission: not a replay, not the status
+// and not the list.
 func TestNoQuoteIsLiveAfterTheEndOfTheMission(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{})
@@ -75,8 +75,8 @@ func TestNoQuoteIsLiveAfterTheEndOfTheMission(t *testing.T) {
 	}
 }
 
-// A mission that is funded and not approved before its end cannot be approved any more. Its money
-// goes back without a decision.
+// A mission that was funded but not approved before its end cannot be approved. It is refunded
+// without a decision.
 func TestAMissionThatEndedIsRefundedInsteadOfApproved(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{})
@@ -107,8 +107,8 @@ func TestAMissionThatEndedIsRefundedInsteadOfApproved(t *testing.T) {
 	}
 }
 
-// wantLapsed says that a mission was rejected, once, because it could not be published in time, and
-// that its money goes back.
+// wantLapsed checks that a mission was rejected, once, because it could not be published in time,
+// and that it is refunded.
 func (s *testService) wantLapsed(draft sortie.DraftCreated) {
 	s.t.Helper()
 	status := s.mission(draft.DraftID)
@@ -124,8 +124,8 @@ func (s *testService) wantLapsed(draft sortie.DraftCreated) {
 	}
 }
 
-// A mission without an end of its own runs for 30 days from its publication. It must be published
-// so early that everything is paid before its creator may reclaim the money.
+// A mission without an end runs for 30 days after its publication. It must be published so early
+// that everything is paid before its creator may reclaim.
 func TestAMissionThatCouldBeReclaimedTooSoonIsRefundedInsteadOfApproved(t *testing.T) {
 	t.Parallel()
 	const days = 24 * time.Hour

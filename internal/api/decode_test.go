@@ -25,8 +25,7 @@ func TestReasonsAreRead(t *testing.T) {
 	}
 }
 
-// fault is what is wrong with a body: path and code, or the error code when it is no fault of a
-// field.
+// fault returns the path and code of an invalid field, or the error code of any other error.
 func fault(err error) string {
 	var coded *sortie.Error
 	if !errors.As(err, &coded) {

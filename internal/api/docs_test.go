@@ -15,7 +15,7 @@ func TestDocsAreServed(t *testing.T) {
 		for _, method := range []string{http.MethodGet, http.MethodHead} {
 			got := s.send(testRequest{method: method, target: target, unsigned: true})
 			if got.StatusCode != http.StatusOK || got.Header.Get("Content-Type") != contentType {
-				t.Errorf("%s %s: %d %s", method, target, got.StatusCode, got.Header.Get("Content-Type"))
+				t.Errorf("%s %s: got %d %s, want 200 %s", method, target, got.StatusCode, got.Header.Get("Content-Type"), contentType)
 			}
 		}
 	}
@@ -23,6 +23,6 @@ func TestDocsAreServed(t *testing.T) {
 		t.Error("/openapi.yaml is not the document")
 	}
 	if got := s.send(testRequest{target: "/docs", unsigned: true}); got.Header.Get("Content-Security-Policy") != apidocs.Policy {
-		t.Errorf("policy %q", got.Header.Get("Content-Security-Policy"))
+		t.Errorf("policy of /docs: got %q, want %q", got.Header.Get("Content-Security-Policy"), apidocs.Policy)
 	}
 }

@@ -87,8 +87,8 @@ func (s *Server) listDrafts(req *request) error {
 // maxListTail bounds the part of a list after its drafts.
 const maxListTail = 1 << 10
 
-// streamDrafts sends a page of drafts while it reads them. The page ends before the draft that would
-// make it larger than maxListBytes.
+// streamDrafts sends a page of drafts while it reads them. The page ends before it would be larger
+// than maxListBytes.
 func (s *Server) streamDrafts(req *request, query app.DraftQuery) error {
 	out := req.newStream()
 	defer out.close()

@@ -19,7 +19,7 @@ func TestCreateDraft(t *testing.T) {
 		s := newService(t, serviceOptions{database: database})
 		a := s.send(testRequest{method: http.MethodPost, target: "/api/external/missions/drafts", key: "k1", body: goodMission})
 		if a.StatusCode != http.StatusCreated {
-			t.Fatalf("%d %s", a.StatusCode, a.body)
+			t.Fatalf("create: got %d %s, want 201", a.StatusCode, a.body)
 		}
 		draft := decode[sortie.DraftCreated](t, a)
 		if draft.Status != "pending_funding" || draft.ReviewStatus != "draft" || draft.FundingStatus != "pending_funding" ||
@@ -42,7 +42,7 @@ func TestCreateDraft(t *testing.T) {
 	})
 }
 
-// The answers are written by hand; the wire types say what they must be.
+// Answers that are encoded by hand equal the JSON of the wire types.
 func TestAnswersAreWhatTheWireTypesSay(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -57,10 +57,10 @@ func TestAnswersAreWhatTheWireTypesSay(t *testing.T) {
 		} {
 			a := s.send(testRequest{target: target})
 			if a.StatusCode != http.StatusOK {
-				t.Fatalf("%s: %d %s", target, a.StatusCode, a.body)
+				t.Fatalf("%s: got %d %s, want 200", target, a.StatusCode, a.body)
 			}
 			if err := json.Unmarshal(a.body, value); err != nil {
-				t.Fatalf("%s: %v", target, err)
+				t.Fatalf("%s: decode: %v", target, err)
 			}
 			encoded, err := json.Marshal(value)
 			if err != nil {
@@ -95,7 +95,7 @@ func TestReplayReturnsTheDraft(t *testing.T) {
 		} {
 			a := s.send(testRequest{method: http.MethodPost, target: "/api/external/missions/drafts", key: "k1", body: body})
 			if a.StatusCode != http.StatusOK || a.Header.Get("Idempotent-Replayed") != "true" {
-				t.Errorf("%s: %d %s", name, a.StatusCode, a.body)
+				t.Errorf("%s: got %d %s, want 200 and a replay", name, a.StatusCode, a.body)
 				continue
 			}
 			again := decode[sortie.DraftCreated](t, a)
@@ -110,14 +110,14 @@ func TestReplayReturnsTheDraft(t *testing.T) {
 		a := s.send(testRequest{method: http.MethodPost, target: "/api/external/missions/drafts", key: "k1",
 			body: `{"title":"Photo of the back door","reward":{"token":"USDC","amount":2.5},"targetCount":5}`})
 		if a.StatusCode != http.StatusConflict || a.code() != sortie.CodeIdempotencyConflict {
-			t.Fatalf("%d %s", a.StatusCode, a.body)
+			t.Fatalf("another mission under the same key: got %d %s, want 409 idempotency_conflict", a.StatusCode, a.body)
 		}
 		if got := fmt.Sprintf("%v %v", a.details()["draftId"], a.details()["fields"]); got != first.DraftID+" [title targetCount]" {
 			t.Errorf("details %s", got)
 		}
 		other := s.send(testRequest{method: http.MethodPost, target: "/api/external/missions/drafts", key: "k1", body: goodMission, signer: stranger})
 		if other.StatusCode != http.StatusCreated {
-			t.Errorf("another wallet's key: %d %s", other.StatusCode, other.body)
+			t.Errorf("another wallet's key: got %d %s, want 201", other.StatusCode, other.body)
 		}
 	})
 }
@@ -134,7 +134,7 @@ func TestReplayAfterTheEndStillReturnsTheDraft(t *testing.T) {
 		}
 		a := s.send(testRequest{method: http.MethodPost, target: "/api/external/missions/drafts", key: "k2", body: body})
 		if a.StatusCode != http.StatusUnprocessableEntity || a.code() != sortie.CodeValidationFailed {
-			t.Errorf("first creation after the end: %d %s", a.StatusCode, a.body)
+			t.Errorf("first creation after the end: got %d %s, want 422 validation_failed", a.StatusCode, a.body)
 		}
 	})
 }
@@ -168,7 +168,7 @@ func TestQuotesAdvanceInSteps(t *testing.T) {
 		s := newService(t, serviceOptions{database: database})
 		draft := s.create("k1", goodMission)
 		target := "/api/external/missions/" + draft.DraftID
-		s.clock.advance(15*time.Minute - time.Duration(s.clock.Now().UnixNano())%(15*time.Minute) + time.Second) // just behind a step
+		s.clock.advance(15*time.Minute - time.Duration(s.clock.Now().UnixNano())%(15*time.Minute) + time.Second) // just after a step
 		first := s.send(testRequest{target: target})
 		s.clock.advance(14 * time.Minute)
 		if second := s.send(testRequest{target: target}); string(second.body) != string(first.body) {
@@ -191,7 +191,7 @@ func TestStatusTakesEitherID(t *testing.T) {
 		byDraft := s.send(testRequest{target: "/api/external/missions/" + draft.DraftID})
 		byMission := s.send(testRequest{target: "/api/external/missions/" + draft.MissionID})
 		if byDraft.StatusCode != http.StatusOK || string(byDraft.body) != string(byMission.body) {
-			t.Errorf("%s\n%s", byDraft.body, byMission.body)
+			t.Errorf("status by both ids: got %s\nand %s, want the same", byDraft.body, byMission.body)
 		}
 	})
 }
@@ -242,7 +242,7 @@ func TestCursorsAreBoundToTheirList(t *testing.T) {
 		list := decode[sortie.DraftList](t, s.send(testRequest{target: "/api/external/missions?limit=1"}))
 		cursor := *list.Summary.NextCursor
 		if a := s.send(testRequest{target: "/api/external/missions?limit=1&cursor=" + cursor}); a.StatusCode != http.StatusOK {
-			t.Fatalf("%d %s", a.StatusCode, a.body)
+			t.Fatalf("own cursor: got %d %s, want 200", a.StatusCode, a.body)
 		}
 		bad := map[string]testRequest{
 			"another wallet": {target: "/api/external/missions?limit=1&cursor=" + cursor, signer: stranger},
@@ -259,7 +259,7 @@ func TestCursorsAreBoundToTheirList(t *testing.T) {
 		}
 		for name, r := range bad {
 			if a := s.send(r); a.StatusCode != http.StatusBadRequest || a.code() != sortie.CodeInvalidCursor {
-				t.Errorf("%s: %d %s", name, a.StatusCode, a.body)
+				t.Errorf("cursor with %s: got %d %s, want 400 invalid_cursor", name, a.StatusCode, a.body)
 			}
 		}
 	})
@@ -271,7 +271,7 @@ func TestPreview(t *testing.T) {
 	a := s.send(testRequest{method: http.MethodPost, target: "/api/external/missions/preview", body: goodMission})
 	preview := decode[sortie.Preview](t, a)
 	if a.StatusCode != http.StatusOK || preview.TotalBudget != (sortie.Budget{Token: "USDC", Amount: "10", BaseUnits: "10000000"}) || preview.Warnings == nil {
-		t.Errorf("%d %s", a.StatusCode, a.body)
+		t.Errorf("preview: got %d %s, want 200, a budget of 10 USDC and a list of warnings", a.StatusCode, a.body)
 	}
 	if list := decode[sortie.DraftList](t, s.send(testRequest{target: "/api/external/missions"})); len(list.Drafts) != 0 {
 		t.Error("a preview was stored")
@@ -280,6 +280,9 @@ func TestPreview(t *testing.T) {
 
 func TestACreatorHoldsSoManyUnfundedDrafts(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: takes seconds")
+	}
 	s := newService(t, serviceOptions{})
 	var group sync.WaitGroup
 	for worker := range 8 {
@@ -292,13 +295,51 @@ func TestACreatorHoldsSoManyUnfundedDrafts(t *testing.T) {
 	group.Wait()
 	a := s.send(testRequest{method: http.MethodPost, target: "/api/external/missions/drafts", key: "one more", body: goodMission})
 	if a.StatusCode != http.StatusConflict || a.code() != sortie.CodeWrongState {
-		t.Errorf("%d %s", a.StatusCode, a.body)
+		t.Errorf("one draft too many: got %d %s, want 409 wrong_state", a.StatusCode, a.body)
 	}
 	if a := s.send(testRequest{method: http.MethodPost, target: "/api/external/missions/drafts", key: "1", body: goodMission}); a.StatusCode != http.StatusOK {
-		t.Errorf("a replay at the limit: %d %s", a.StatusCode, a.body)
+		t.Errorf("a replay at the limit: got %d %s, want 200", a.StatusCode, a.body)
 	}
 	list := decode[sortie.DraftList](t, s.send(testRequest{target: "/api/external/missions"}))
 	if len(list.Drafts) != app.MaxUnfundedDrafts || list.Summary.NextCursor != nil {
 		t.Errorf("%d drafts in the list, cursor %v", len(list.Drafts), list.Summary.NextCursor)
 	}
+}
+
+// Confirm-funding makes the follower read the chain; the hint in its body is not trusted.
+func TestConfirmFunding(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, database string) {
+		s := newService(t, serviceOptions{database: database})
+		draft := s.create("k1", goodMission)
+		target := listPath + "/" + draft.DraftID + "/confirm-funding"
+		for i, body := range []string{"", "{}", `{"transactionHash":"0x` + strings.Repeat("ab", 32) + `"}`} {
+			a := s.send(testRequest{method: http.MethodPost, target: target, body: body})
+			mustBe(t, "confirm", a, http.StatusOK)
+			check := decode[sortie.FundingCheck](t, a)
+			if check.Funding.Seen || check.FundingStatus != sortie.FundingPending || check.NextAction != sortie.ActionSendTransaction || check.DraftID != draft.DraftID {
+				t.Errorf("confirm with body %q: got %+v, want a pending funding", body, check)
+			}
+			if s.chain.woken.Load() != int64(i+1) {
+				t.Errorf("woken %d times after %d requests", s.chain.woken.Load(), i+1)
+			}
+		}
+		for body, code := range map[string]sortie.Code{
+			`{"transactionHash":"0x12"}`: sortie.CodeValidationFailed, `{"hash":"0x12"}`: sortie.CodeValidationFailed, `[]`: sortie.CodeInvalidJSON,
+		} {
+			if a := s.send(testRequest{method: http.MethodPost, target: target, body: body}); a.code() != code || s.chain.woken.Load() != 3 {
+				t.Errorf("%s: %d %s, woken %d times", body, a.StatusCode, a.body, s.chain.woken.Load())
+			}
+		}
+		s.chain.mine(fundingOf(draft))
+		check := decode[sortie.FundingCheck](t, s.send(testRequest{method: http.MethodPost, target: target}))
+		if !check.Funding.Seen || *check.Funding.BlockNumber != 101 || *check.Funding.TransactionHash != sortie.MissionKey("funding of "+draft.MissionID) {
+			t.Errorf("confirm after the funding: got %+v, want the transaction in block 101", check)
+		}
+		before := s.chain.woken.Load()
+		mustBe(t, "of another", s.send(testRequest{method: http.MethodPost, target: target, signer: stranger}), http.StatusNotFound)
+		if s.chain.woken.Load() != before {
+			t.Error("a stranger woke the follower")
+		}
+	})
 }

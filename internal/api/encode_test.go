@@ -6,14 +6,14 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// Addresses that take each other's place are still written as they are.
+// Addresses that share a cache entry are still encoded correctly.
 func TestAddressesAreRememberedRight(t *testing.T) {
 	t.Parallel()
 	var first, second sortie.Address
 	first[0], second[0] = 0xab, 0xcd // the rest, and so the place, is the same
 	for _, address := range []sortie.Address{first, first, second, second, first} {
 		if got := string(appendAddress([]byte("x"), address)); got != "x"+address.String() {
-			t.Errorf("%s was written as %s", address, got)
+			t.Errorf("text of an address: got %s, want %s", got, address)
 		}
 	}
 }

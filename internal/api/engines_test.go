@@ -15,7 +15,7 @@ func TestMain(m *testing.M) {
 	os.Exit(pgtest.Main(m))
 }
 
-// engines runs a test on each of the two databases, on an empty one.
+// engines runs a test on an empty database of each of the two engines.
 func engines(t *testing.T, test func(t *testing.T, database string)) {
 	t.Helper()
 	t.Run("SQLite", func(t *testing.T) {

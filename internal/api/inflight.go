@@ -8,7 +8,7 @@ import (
 )
 
 // semaphore bounds how many requests are in flight. There is no queue: a client that waits in one
-// often gives up before its turn, and its request would still be handled.
+// often disconnects before its turn, and its request would still be handled.
 type semaphore chan struct{}
 
 // acquire fails at once when the semaphore is full. The caller calls release after a success.

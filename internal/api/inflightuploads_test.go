@@ -13,7 +13,7 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// behindProxy has clients told apart by X-Forwarded-For.
+// behindProxy makes X-Forwarded-For the client address.
 func behindProxy(most int) func(*Config) {
 	return func(config *Config) {
 		config.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
@@ -21,7 +21,7 @@ func behindProxy(most int) func(*Config) {
 	}
 }
 
-// held is an upload that was begun and waits for its next byte.
+// held is an upload that waits for its next byte.
 type held struct {
 	*wire
 	declared sortie.SubmissionDeclared
@@ -29,7 +29,7 @@ type held struct {
 	sent     int
 }
 
-// hold begins a tus upload from an address, and returns when the service waits for the rest of it.
+// hold starts a tus upload from an address, and returns when the service waits for the rest of it.
 func (s *testService) hold(t *testing.T, missionID, key, address string) *held {
 	t.Helper()
 	h := &held{file: s.shoot(1), sent: 100}
@@ -52,7 +52,7 @@ func (s *testService) putFrom(address string, link string, data []byte) answer {
 		header: http.Header{"Content-Type": {"image/jpeg"}, "X-Forwarded-For": {address}}})
 }
 
-// isBusy reports whether a body is read for an upload.
+// isBusy reports whether the body of an upload is being read.
 func (s *testService) isBusy(h *held) bool {
 	turns := &s.Config.Handler.(*Server).uploadLocks
 	turns.mu.Lock()
@@ -60,10 +60,9 @@ func (s *testService) isBusy(h *held) bool {
 	return turns.byID[h.declared.SubmissionID] != nil
 }
 
-// Trickling uploads from four addresses take every place. An upload from another address is
-// received all the same: the slowest of theirs gives way, with a code after which a tus client
-// continues where it was.
-func TestSlowUploadsGiveWay(t *testing.T) {
+// Slow uploads from four addresses reach the limit. An upload from another address is still
+// received: it displaces the slowest, with a status after which a tus client resumes.
+func TestSlowUploadsAreDisplaced(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{config: behindProxy(8), limits: &Limits{AddressUploads: 4}})
 	missionID := s.publish("k1", wideMission).MissionID
@@ -78,7 +77,7 @@ func TestSlowUploadsGiveWay(t *testing.T) {
 			t.Fatalf("an honest upload while all places are taken: got %d %s, want 200", a.StatusCode, a.body)
 		}
 	}
-	// The first gave way to the first honest upload. When that had ended there was a free place.
+	// The first honest upload displaced the first one. The next one found a free place.
 	first := attackers[0]
 	a := first.read()
 	if a == nil || a.StatusCode != http.StatusServiceUnavailable || a.code() != sortie.CodeServiceUnavailable || a.Header.Get("Retry-After") != fmt.Sprint(retryDisplaced) {
@@ -91,16 +90,19 @@ func TestSlowUploadsGiveWay(t *testing.T) {
 	}
 	s.holds(t, first.declared, first.sent) // what arrived is kept
 	rest := http.Header{"Upload-Offset": {fmt.Sprint(first.sent)}, "X-Forwarded-For": {"203.0.113.0"}}
-	mustBe(t, "the slowest continues", s.tusSays(http.MethodPatch, first.declared, rest, string(first.file.data[first.sent:])), http.StatusNoContent)
+	mustBe(t, "the slowest continues", s.tusRequest(http.MethodPatch, first.declared, rest, string(first.file.data[first.sent:])), http.StatusNoContent)
 	if got := s.metric("sortie_http_uploads_displaced_total"); got != "1" {
 		t.Errorf("sortie_http_uploads_displaced_total is %s, want 1", got)
 	}
 }
 
-// With the limits of production, as many uploads as four addresses can hold leave places for
-// everyone else, and none is cut.
-func TestSlowUploadsLeavePlaces(t *testing.T) {
+// With the default limits, the uploads of four addresses do not reach the limit, and none is
+// displaced.
+func TestSlowUploadsLeaveRoomForOthers(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: takes seconds")
+	}
 	s := newService(t, serviceOptions{config: behindProxy(0), limits: &Limits{AddressUploads: DefaultLimits().AddressUploads}})
 	missionID := s.publish("k1", wideMission).MissionID
 	var attackers []*held
@@ -118,16 +120,16 @@ func TestSlowUploadsLeavePlaces(t *testing.T) {
 	}
 }
 
-// bodyAt is a body whose last progress was some time ago.
+// bodyAt returns a body whose last progress was some time ago.
 func bodyAt(ago time.Duration) *stallReader {
 	body := newStallReader(nil, http.NewResponseController(httptest.NewRecorder()), time.Hour, func() bool { return false })
 	body.began = body.began.Add(-ago)
 	return body
 }
 
-const fast = -time.Hour // its progress is in the future, so that it is fast however long the test takes
+const fast = -time.Hour // its progress is in the future, so that it stays fast during the test
 
-func TestWhichUploadGivesWay(t *testing.T) {
+func TestWhichUploadIsDisplaced(t *testing.T) {
 	t.Parallel()
 	type upload struct {
 		address string
@@ -151,7 +153,7 @@ func TestWhichUploadGivesWay(t *testing.T) {
 		"a slow one of the same address": {[]upload{{"192.0.2.1/32", fast}, {"192.0.2.1/32", time.Hour}}, "192.0.2.1/32", 1},
 		"none where all are as fast":     {[]upload{{"192.0.2.1/32", fast}, {"192.0.2.1/32", fast}}, "192.0.2.1/32", neither},
 		"none of an address with fewer":  {[]upload{{"192.0.2.1/32", fast}, {"192.0.2.2/32", time.Hour}, {"192.0.2.1/32", fast}}, "192.0.2.1/32", neither},
-		"of an IPv6 site whatever its networks": {
+		"of an IPv6 site with several networks": {
 			[]upload{{"2001:db8:1:1::/64", time.Second}, {"2001:db8:1:2::/64", time.Minute}, {"192.0.2.1/32", time.Hour}}, "192.0.2.9/32", 1,
 		},
 	} {
@@ -184,7 +186,7 @@ func TestWhichUploadGivesWay(t *testing.T) {
 	}
 }
 
-// An IPv6 customer with many /64 gets a few times the share of one address.
+// An IPv6 site with many /64 may have networkShares times the uploads of one address.
 func TestUploadsOfAnIPv6Site(t *testing.T) {
 	t.Parallel()
 	places := newInflightUploads(100, 2, func() {})
@@ -199,9 +201,12 @@ func TestUploadsOfAnIPv6Site(t *testing.T) {
 	}
 }
 
-// An upload that waits for bytes is cheap enough for the default number of places. Not parallel: it
-// counts the memory of all.
+// An upload that waits for bytes costs little memory. Not parallel: it measures the memory of the
+// process.
 func TestWaitingUploadsAreCheap(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: takes seconds")
+	}
 	const count, most = 200, 100 << 10 // bytes each, the client's side and the database's cache included
 	s := newService(t, serviceOptions{config: behindProxy(0)})
 	missionID := s.publish("k1", `{"title":"Photo of the main entrance","reward":{"token":"USDC","amount":2.5},"targetCount":1000,"maxSubmissionsPerContributor":1000}`).MissionID

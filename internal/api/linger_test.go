@@ -11,8 +11,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// A client that reads no answer before it has sent everything, as many libraries do, still gets an
-// answer that was made early.
+// A client that sends its whole body before it reads the answer, as many libraries do, gets an
+// early answer.
 func TestEarlyAnswersReachClientsThatSendEverythingFirst(t *testing.T) {
 	t.Parallel()
 	const size = 40 << 20 // more than the buffers of both sides take
@@ -44,7 +44,7 @@ func TestEarlyAnswersReachClientsThatSendEverythingFirst(t *testing.T) {
 	}
 }
 
-// A client that waits for 100 Continue is answered and not asked for its file.
+// A client that waits for 100 Continue is answered without its body.
 func TestEarlyAnswersAskForNoBody(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{})
@@ -58,8 +58,8 @@ func TestEarlyAnswersAskForNoBody(t *testing.T) {
 	}
 }
 
-// lingerer begins a request whose body is not wanted, and reads the answer. The service then waits
-// for the body.
+// lingerer starts a request whose body is refused, and reads the answer. The service then waits for
+// the body.
 func (s *testService) lingerer(address string, size int) *wire {
 	s.t.Helper()
 	w := s.dial()
@@ -73,7 +73,7 @@ func (s *testService) lingerer(address string, size int) *wire {
 	return w
 }
 
-// lingerTest is a service that waits for bodies for so long that only a lack of places ends that.
+// lingerTest returns a service that lingers for so long that only the bound ends it.
 func lingerTest(t *testing.T, places int, limits *Limits) (*testService, lingering) {
 	s := newService(t, serviceOptions{limits: limits, config: func(config *Config) {
 		config.MaxInFlight, config.BodyTimeout = places, time.Hour
@@ -84,7 +84,7 @@ func lingerTest(t *testing.T, places int, limits *Limits) (*testService, lingeri
 	return s, server.lingering
 }
 
-// With all places to linger taken, the connection that lingers for longest gives way.
+// At the bound, the oldest lingering connection is closed.
 func TestLingeringIsBounded(t *testing.T) {
 	t.Parallel()
 	const places = 2
@@ -101,8 +101,8 @@ func TestLingeringIsBounded(t *testing.T) {
 	}
 }
 
-// The connections of one network give way to each other, and never those of other clients to them.
-func TestOneNetworkTakesFewPlacesToLinger(t *testing.T) {
+// The connections of one network displace each other, never those of other clients.
+func TestLingeringIsBoundedByNetwork(t *testing.T) {
 	t.Parallel()
 	const size = 40 << 20 // more than the buffers of both sides take
 	for name, c := range map[string]struct {
@@ -133,8 +133,8 @@ func TestOneNetworkTakesFewPlacesToLinger(t *testing.T) {
 	}
 }
 
-// A connection that gave way between two reads is not read again.
-func TestGivingWayIsFinal(t *testing.T) {
+// A connection that was displaced between two reads is not read again.
+func TestDisplacedConnectionsAreNotReadAgain(t *testing.T) {
 	t.Parallel()
 	pool := newBodyPool(1, 0)
 	first := pool.begin(&request{ResponseWriter: deadlineWriter{}})
@@ -143,17 +143,17 @@ func TestGivingWayIsFinal(t *testing.T) {
 	}
 	second := pool.begin(&request{ResponseWriter: deadlineWriter{}})
 	if pool.prolong(first, time.Now().Add(time.Hour)) {
-		t.Error("a body that gave way: got more time, want none")
+		t.Error("a displaced body: got more time, want none")
 	}
 	if first, second := pool.end(first), pool.end(second); !first || second {
-		t.Errorf("bodies that gave way: got first %t and second %t, want the first only", first, second)
+		t.Errorf("displaced bodies: got first %t and second %t, want the first only", first, second)
 	}
 	if got := len(pool.queues); got != 0 {
 		t.Errorf("queues without bodies that are kept: got %d, want none", got)
 	}
 }
 
-// deadlineWriter takes every deadline.
+// deadlineWriter accepts every deadline.
 type deadlineWriter struct{ http.ResponseWriter }
 
 func (deadlineWriter) SetReadDeadline(time.Time) error { return nil }

@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// link is the way to a PostgreSQL server, which a test can cut and mend.
+// link is a connection to a PostgreSQL server that a test can cut and mend.
 type link struct {
 	listener       net.Listener
 	network, place string // of the server
@@ -21,7 +21,7 @@ type link struct {
 	connections []net.Conn
 }
 
-// newLink gives a way to a database and the database's URL by that way.
+// newLink returns a link to a database, and the database's URL through it.
 func newLink(t testing.TB, database string) (*link, string) {
 	t.Helper()
 	config, err := pgconn.ParseConfig(database)
@@ -69,7 +69,7 @@ func (l *link) keep(connections ...net.Conn) bool {
 	return !l.isCut
 }
 
-// cut ends all connections, and new ones as soon as they are made.
+// cut closes all connections, and new ones at once.
 func (l *link) cut() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

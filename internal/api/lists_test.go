@@ -19,7 +19,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
-// largeMission is about the largest mission that is accepted.
+// largeMission returns about the largest mission that is accepted.
 func largeMission(t testing.TB, title string) string {
 	t.Helper()
 	rules := make([]string, 10)
@@ -41,8 +41,7 @@ func largeMission(t testing.TB, title string) string {
 	return string(text)
 }
 
-// createLarge stores large drafts of the creator. They go through the use case: the requests
-// themselves are not what is tested.
+// createLarge stores large drafts of the creator by the use case, without requests.
 func (s *testService) createLarge(count int) {
 	s.t.Helper()
 	var group errgroup.Group
@@ -59,7 +58,7 @@ func (s *testService) createLarge(count int) {
 	}
 }
 
-// A page of the list ends at 4 MiB, and the pages together hold every draft once.
+// A page of the list ends at 4 MiB, and the pages together have every draft once.
 func TestAListOfLargeDraftsIsPagedByBytes(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -117,8 +116,7 @@ func TestAListOfLargeDraftsIsPagedByBytes(t *testing.T) {
 	})
 }
 
-// smallBuffers makes the kernel hold little of what is sent, so that the service must hold the
-// rest.
+// smallBuffers makes the socket buffers small, so that unsent bytes stay in the service.
 func smallBuffers(server *http.Server) {
 	server.ConnContext = func(ctx context.Context, connection net.Conn) context.Context {
 		_ = connection.(*net.TCPConn).SetWriteBuffer(4 << 10)
@@ -126,8 +124,7 @@ func smallBuffers(server *http.Server) {
 	}
 }
 
-// beginList asks for the whole list of the creator, and receives no more than the header of the
-// answer.
+// beginList requests the whole list of the creator, and reads only the header of the answer.
 func (s *testService) beginList() net.Conn {
 	s.t.Helper()
 	connection, err := net.Dial("tcp", s.Listener.Addr().String())
@@ -146,8 +143,8 @@ func (s *testService) beginList() net.Conn {
 	return connection
 }
 
-// Eight clients ask for the whole list and do not receive it. What the service holds for each of
-// them is far less than a page. Not parallel: it measures the heap.
+// Eight clients request the whole list and do not read it. The service keeps far less than a page
+// for each. Not parallel: it measures the heap.
 func TestConcurrentFullListsTakeLittleMemory(t *testing.T) {
 	const lists, most = 8, 3 << 20 / 2
 	s := newService(t, serviceOptions{prepare: smallBuffers})
@@ -168,8 +165,8 @@ func TestConcurrentFullListsTakeLittleMemory(t *testing.T) {
 	}
 }
 
-// collect reads every page of a list, whose elements are told by one of their members, and checks
-// that no page is large.
+// collect reads every page of a list, keyed by one member of its elements, and checks that no page
+// is large.
 func (s *testService) collect(target, member, id string, signer sortie.Signer) (ids []string, pages int) {
 	s.t.Helper()
 	separator := "?"
@@ -206,6 +203,9 @@ func (s *testService) collect(target, member, id string, signer sortie.Signer) (
 // Large missions make the pages of reviews and of the feed short, and every mission is on one page.
 func TestReviewsAndFeedOfLargeMissionsArePagedByBytes(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: takes seconds")
+	}
 	s := newService(t, serviceOptions{})
 	const count = 48
 	drafts, missions := make([]string, count), make([]string, count)

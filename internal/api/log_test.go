@@ -24,19 +24,18 @@ func (b logBook) logger() *slog.Logger {
 	return slog.New(slog.NewJSONHandler(b, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
-// Write takes one line: slog writes each record at once.
+// Write receives one line: slog writes each record at once.
 func (b logBook) Write(line []byte) (int, error) {
 	b.lines <- string(line)
 	return len(line), nil
 }
 
-// next waits for a line. Lines are written after the answer, so a test that has an answer may still
-// have to wait.
+// next waits for a line. Lines are written after the answer, so a test must wait.
 func (b logBook) next(t testing.TB) (line map[string]any) {
 	t.Helper()
 	text := b.nextText(t)
 	if err := json.Unmarshal([]byte(text), &line); err != nil {
-		t.Fatalf("%s: %v", text, err)
+		t.Fatalf("log line %s: %v", text, err)
 	}
 	return line
 }
@@ -52,8 +51,7 @@ func (b logBook) nextText(t testing.TB) string {
 	}
 }
 
-// Whatever a request holds, it is one line in the log, with nothing in it that would act on a
-// terminal and nothing secret.
+// Every request is one line in the log, without control characters and secrets.
 func TestEachRequestIsOneLine(t *testing.T) {
 	t.Parallel()
 	logs, signer := newLogBook(), newMoodySigner(t)
@@ -96,13 +94,13 @@ func TestEachRequestIsOneLine(t *testing.T) {
 		text := logs.nextText(t)
 		line := map[string]any{}
 		if err := json.Unmarshal([]byte(text), &line); err != nil {
-			t.Fatalf("%s: %q: %v", row.name, text, err)
+			t.Fatalf("%s: log line %q: %v", row.name, text, err)
 		}
 		if line["msg"] != "request" || line["id"] != a.Header.Get("X-Request-Id") || line["status"] != float64(a.StatusCode) || line["took"] == nil || line["route"] == nil {
-			t.Errorf("%s: %s", row.name, text)
+			t.Errorf("%s: got log line %s, want the request with id, status, time and route", row.name, text)
 		}
 		if isFailure := a.StatusCode >= 500; (line["level"] == "ERROR") != isFailure || (line["error"] != nil) != isFailure {
-			t.Errorf("%s: %s", row.name, text)
+			t.Errorf("%s: got log line %s, want an error for status 5xx only", row.name, text)
 		}
 		if strings.ContainsFunc(strings.TrimSuffix(text, "\n"), unicode.IsControl) {
 			t.Errorf("%s: control characters in %q", row.name, text)
@@ -121,7 +119,7 @@ func TestEachRequestIsOneLine(t *testing.T) {
 	}
 	select {
 	case text := <-logs.lines:
-		t.Errorf("a line too many: %s", text)
+		t.Errorf("got a further log line %s, want none", text)
 	default:
 	}
 }

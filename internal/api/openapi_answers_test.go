@@ -13,7 +13,7 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// What differs from one run to the next, and what stands for it.
+// accidents are values that differ from run to run, with their replacements.
 var accidents = []struct {
 	pattern *regexp.Regexp
 	word    string
@@ -40,7 +40,7 @@ func withoutAccidents(t *testing.T, answer []byte) string {
 	t.Helper()
 	var value any // encoded again, so that the order of members is no accident either
 	if err := json.Unmarshal(answer, &value); err != nil {
-		t.Fatalf("%s: %v", answer, err)
+		t.Fatalf("decode %s: %v", answer, err)
 	}
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -52,15 +52,15 @@ func withoutAccidents(t *testing.T, answer []byte) string {
 	return string(text)
 }
 
-// sameAs holds an answer against an example of the document.
+// sameAs compares an answer with an example of openapi.yaml.
 func sameAs(t *testing.T, name string, a answer) {
 	t.Helper()
 	if shown, said := withoutAccidents(t, exampleJSON(t, name)), withoutAccidents(t, a.body); shown != said {
-		t.Errorf("example %s:\nshown %s\nsaid  %s", name, shown, said)
+		t.Errorf("example %s:\ndocumented %s\nanswered   %s", name, shown, said)
 	}
 }
 
-// The examples of following and reviewing are what the service answers, to the letter.
+// The examples of reading and reviewing missions in openapi.yaml are real answers.
 func TestFollowingExamplesAreRealAnswers(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{})
@@ -89,7 +89,7 @@ func TestFollowingExamplesAreRealAnswers(t *testing.T) {
 	same("Cleared", s.send(testRequest{method: http.MethodPost, target: incidentsPath + "/" + s.halt() + "/clear", body: reason, signer: reviewer}))
 }
 
-// The examples of submissions are what the service answers, too, from the feed to the receipt.
+// The examples of submissions in openapi.yaml are real answers, from the feed to the receipt.
 func TestSubmissionExamplesAreRealAnswers(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{hold: 10 * time.Minute})
@@ -106,7 +106,7 @@ func TestSubmissionExamplesAreRealAnswers(t *testing.T) {
 
 	file := s.shoot(1)
 	if shown, meant := withoutAccidents(t, exampleJSON(t, "Declaration")), withoutAccidents(t, []byte(file.String())); shown != meant {
-		t.Errorf("example Declaration:\nshown %s\nmeant %s", shown, meant)
+		t.Errorf("example Declaration:\ndocumented %s\nwant       %s", shown, meant)
 	}
 	same("InvalidDeclaration", s.declareBy(contributor, mission, "photo", `{"sizeBytes":0}`))
 	declared := decode[sortie.SubmissionDeclared](t, same("Declared", s.declareBy(contributor, mission, "photo", file.String())))
@@ -129,7 +129,7 @@ func TestSubmissionExamplesAreRealAnswers(t *testing.T) {
 	same("MissionFull", s.declareBy(another, full, "photo-3", s.shoot(4).String()))
 }
 
-// The examples of acceptances that are refused are what the service answers to operators.
+// The examples of refused acceptances in openapi.yaml are real answers.
 func TestAcceptanceExamplesAreRealAnswers(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{curate: true, perHour: big.NewInt(1_000_000)})
@@ -139,7 +139,7 @@ func TestAcceptanceExamplesAreRealAnswers(t *testing.T) {
 		file := s.shoot(number)
 		declared := decode[sortie.SubmissionDeclared](t, s.declareBy(signer, mission, "photo", file.String()))
 		if a := s.put(declared.Upload.PutURL, file.data); a.StatusCode != http.StatusOK {
-			t.Fatalf("upload: %d %s", a.StatusCode, a.body)
+			t.Fatalf("upload: got %d %s, want 200", a.StatusCode, a.body)
 		}
 		s.chain.check()
 		return declared.SubmissionID

@@ -21,21 +21,20 @@ import (
 	"github.com/sortie-labs/sortie/spec"
 )
 
-// contract holds real requests and answers against openapi.yaml. It is closed: a status, header or
-// member that the document does not name is a violation, and so is a request that was served
-// although the document forbids it.
+// contract checks real requests and answers against openapi.yaml. It is closed: an undocumented
+// status, header or member is a violation, and so is a request that was served but is not allowed
+// by the document.
 type contract struct {
 	document *openapi3.T
 }
 
-// everyAnswerMayHave are the headers of HTTP itself, and those that the document describes in prose
-// for all answers.
+// everyAnswerMayHave are headers of HTTP and headers that the document describes for all answers.
 var everyAnswerMayHave = []string{
 	"Access-Control-Allow-Origin", "Access-Control-Expose-Headers", "Cache-Control", "Connection", "Content-Encoding",
 	"Content-Length", "Content-Type", "Date", "Vary", "X-Content-Type-Options",
 }
 
-// The answers that no operation can list, because the request belongs to none.
+// answersOutsideOperations are the answers to requests that belong to no operation.
 var answersOutsideOperations = map[int]string{
 	http.StatusNoContent:           "Preflight",
 	http.StatusBadRequest:          "BadRequest",
@@ -64,7 +63,7 @@ func newContract(t testing.TB) *contract {
 	return c
 }
 
-// check fails the test when a request and its response are not ones that openapi.yaml describes.
+// check fails the test if openapi.yaml does not describe the request and its response.
 func (c *contract) check(t testing.TB, request *http.Request, requestBody []byte, response *http.Response, responseBody []byte) {
 	t.Helper()
 	if err := c.violation(request, requestBody, response, responseBody); err != nil {
@@ -111,8 +110,8 @@ func (c *contract) violation(request *http.Request, requestBody []byte, response
 	return undocumentedRequest(input)
 }
 
-// route finds the operation of a request, and says whether it was served. A request that belongs to
-// none gets an operation that has the answers to such requests.
+// route finds the operation of a request and reports whether it was served. A request that belongs
+// to no operation gets one with answersOutsideOperations.
 func (c *contract) route(request *http.Request, status int, input *openapi3filter.RequestValidationInput) (served bool) {
 	template, values := c.match(request.URL.EscapedPath())
 	item := c.document.Paths.Value(template)
@@ -127,7 +126,7 @@ func (c *contract) route(request *http.Request, status int, input *openapi3filte
 			input.Route.Operation = operation
 			return status < http.StatusBadRequest
 		}
-		// All operations of a path answer other methods alike.
+		// All operations of a path answer other methods in the same way.
 		input.Route.Operation = slices.Collect(maps.Values(item.Operations()))[0]
 		return false
 	}
@@ -141,8 +140,7 @@ func (c *contract) route(request *http.Request, status int, input *openapi3filte
 	return false
 }
 
-// match finds the path of the document that a request's path is an instance of. A path without
-// parameters comes first.
+// match finds the documented path of a request. A path without parameters has precedence.
 func (c *contract) match(path string) (template string, values map[string]string) {
 	if c.document.Paths.Value(path) != nil && !strings.Contains(path, "{") {
 		return path, nil
@@ -164,7 +162,7 @@ func (c *contract) match(path string) (template string, values map[string]string
 	return "", nil
 }
 
-// undocumentedRequest says why a request should not have been served.
+// undocumentedRequest returns why a request should not have been served.
 func undocumentedRequest(input *openapi3filter.RequestValidationInput) error {
 	operation := input.Route.Operation
 	isSignedRead := input.Request.Method == http.MethodGet && operation.Security == nil // the others ignore their query
@@ -206,7 +204,7 @@ func isDocumented(headers openapi3.Headers, name string) bool {
 	return false
 }
 
-// decompressed is the body of a response whose client asked for gzip itself.
+// decompressed returns the body of a response whose client requested gzip itself.
 func decompressed(response *http.Response, body []byte) ([]byte, error) {
 	if response.Header.Get("Content-Encoding") != "gzip" || len(body) == 0 {
 		return body, nil
@@ -271,7 +269,7 @@ func TestContractSeesWhatIsNotDocumented(t *testing.T) {
 		request, response, answer := good()
 		answer = spoil(request, response, answer)
 		if c.violation(request, body, response, answer) == nil {
-			t.Errorf("%s: not seen", name)
+			t.Errorf("%s: got no violation, want one", name)
 		}
 	}
 	request, response, answer = good()
@@ -280,7 +278,7 @@ func TestContractSeesWhatIsNotDocumented(t *testing.T) {
 	}
 }
 
-// Generators make one type of each component, whatever its kind, so no two may have one name.
+// Generators make one type of each component of any kind, so names must be unique.
 func TestComponentNamesAreUnique(t *testing.T) {
 	t.Parallel()
 	components, seen := newContract(t).document.Components, map[string]string{}

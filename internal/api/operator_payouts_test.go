@@ -24,7 +24,7 @@ const (
 // testSender is the account that pays the fees of a test service.
 var testSender = sortie.MustAddress("0x976EA74026E726554dB657fA54763abd0C3a0aa9")
 
-// settle lets the service move payouts on.
+// settle runs the settlement of payouts once.
 func (s *testService) settle() {
 	s.t.Helper()
 	if err := s.ledger.Settle(context.Background()); err != nil {
@@ -39,7 +39,7 @@ func (s *testService) final() {
 	s.due()
 }
 
-// payout is what operators are shown of a submission's payout.
+// payout reads a submission's payout as an operator.
 func (s *testService) payout(id string) sortie.PayoutDetail {
 	s.t.Helper()
 	a := s.send(testRequest{target: payoutsTarget + "/" + id, signer: reviewer})
@@ -49,13 +49,13 @@ func (s *testService) payout(id string) sortie.PayoutDetail {
 	return decode[sortie.PayoutDetail](s.t, a)
 }
 
-// order posts an order of an operator that has a reason.
+// order sends an operator's order with a reason.
 func (s *testService) order(signer sortie.Signer, target string) answer {
 	s.t.Helper()
 	return s.send(testRequest{method: http.MethodPost, target: target, body: goodReason, signer: signer})
 }
 
-// broadcast plays the sender of a settlement: it signs a transaction for its intent.
+// broadcast acts as the sender of a settlement: it signs a transaction for its intent.
 func (s *testService) broadcast(settlement int64) sortie.Hash {
 	s.t.Helper()
 	ctx := context.Background()
@@ -73,7 +73,7 @@ func (s *testService) broadcast(settlement int64) sortie.Hash {
 	return hash
 }
 
-// moveIntent plays the sender that sees what became of a settlement's transaction.
+// moveIntent acts as the sender after a settlement's transaction was mined.
 func (s *testService) moveIntent(settlement int64, change func(*store.Intent)) {
 	s.t.Helper()
 	ctx := context.Background()
@@ -88,7 +88,7 @@ func (s *testService) moveIntent(settlement int64, change func(*store.Intent)) {
 	}
 }
 
-// paymentOf is what the contract reports when it paid a slot.
+// paymentOf returns the event of the contract after it paid a slot.
 func paymentOf(draft sortie.DraftCreated, payout sortie.ListedPayout, transaction sortie.Hash) onchain.Event {
 	amount, _ := new(big.Int).SetString(payout.AmountBaseUnits, 10)
 	return onchain.Event{
@@ -97,7 +97,7 @@ func paymentOf(draft sortie.DraftCreated, payout sortie.ListedPayout, transactio
 	}
 }
 
-// waitCodes are what a payout waits for.
+// waitCodes returns what a payout waits for.
 func waitCodes(detail sortie.PayoutDetail) string {
 	var codes []string
 	for _, wait := range detail.WaitsFor {
@@ -106,7 +106,7 @@ func waitCodes(detail sortie.PayoutDetail) string {
 	return strings.Join(codes, " ")
 }
 
-// A payout on its way, as its operator, its contributor and the creator of its mission see it.
+// A payout as its operator, its contributor and the creator of its mission see it.
 func TestEveryoneSeesWhatAPayoutWaitsFor(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -121,11 +121,11 @@ func TestEveryoneSeesWhatAPayoutWaitsFor(t *testing.T) {
 				t.Errorf("%s: it waits for %q, want %q: %+v", when, got, code, detail.WaitsFor)
 			}
 			if got := s.submission(id).Payout.Reason; !strings.Contains(got, contributor) || got == "" && contributor != "" {
-				t.Errorf("%s: the contributor is told %q, want %q in it", when, got, contributor)
+				t.Errorf("%s: contributor: got %q, want %q in it", when, got, contributor)
 			}
 			doctor := string(s.send(testRequest{target: listPath + "/" + draft.DraftID + "/doctor"}).body)
 			if !strings.Contains(doctor, creator) {
-				t.Errorf("%s: the creator is told %s, want %q in it", when, doctor, creator)
+				t.Errorf("%s: creator: got %s, want %q in it", when, doctor, creator)
 			}
 			return detail
 		}
@@ -143,13 +143,13 @@ func TestEveryoneSeesWhatAPayoutWaitsFor(t *testing.T) {
 		s.moveIntent(detail.Settlement.ID, func(next *store.Intent) { next.Problem = "node-7.internal: connection refused" })
 		detail = want("a node is away", "sender", "its operator sees why", "its operator sees why")
 		if text := detail.WaitsFor[0].Message; !strings.Contains(text, "node-7.internal") {
-			t.Errorf("the operator is told %q, want the problem in it", text)
+			t.Errorf("operator: got %q, want the problem in it", text)
 		}
 		for who, body := range map[string]answer{
 			"contributor": s.send(testRequest{target: submissionsPath + "/" + id, signer: contributor}), "creator": s.send(testRequest{target: listPath + "/" + draft.DraftID + "/doctor"}),
 		} {
 			if strings.Contains(string(body.body), "node-7.internal") {
-				t.Errorf("the %s is told which node is away: %s", who, body.body)
+				t.Errorf("the %s: got %s, want an answer without the node", who, body.body)
 			}
 		}
 		s.moveIntent(detail.Settlement.ID, func(next *store.Intent) { next.Problem = "payouts wait: the contract's daily cap leaves no room" })
@@ -178,7 +178,8 @@ func TestEveryoneSeesWhatAPayoutWaitsFor(t *testing.T) {
 	})
 }
 
-// Contributors and creators hear of payouts, and contributors learn nothing of the creator's draft.
+// Contributors and creators get events about payouts. Contributors learn nothing about the
+// creator's draft.
 func TestPayoutEventsReachContributorAndCreator(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -348,7 +349,7 @@ func TestPayoutsThatWereSetAsideAreRetried(t *testing.T) {
 	})
 }
 
-// auditOf are the actions about a subject, newest first.
+// auditOf returns the audited actions of a subject, newest first.
 func (s *testService) auditOf(subject string) string {
 	s.t.Helper()
 	var actions []string
@@ -360,7 +361,7 @@ func (s *testService) auditOf(subject string) string {
 	return strings.Join(actions, " ")
 }
 
-// While an operator has halted payouts nothing new is begun or signed; everything else continues.
+// While payouts are halted, no settlement is made or signed; everything else continues.
 func TestHaltedPayouts(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -391,7 +392,7 @@ func TestHaltedPayouts(t *testing.T) {
 			t.Errorf("halted: it waits for %q in settlement %+v; want resume turn in none", got, detail.Settlement)
 		}
 		if reason := s.submission(id).Payout.Reason; !strings.Contains(reason, "The operator has halted payouts") || strings.Contains(reason, "private") {
-			t.Errorf("the contributor is told %q, want that payouts are halted and not why", reason)
+			t.Errorf("contributor: got %q, want that payouts are halted, without the reason", reason)
 		}
 		doctor := decode[sortie.Doctor](t, s.send(testRequest{target: listPath + "/" + draft.DraftID + "/doctor"}))
 		if doctor.WaitingOn != sortie.PartyOperator || len(doctor.Blockers) == 0 || doctor.Blockers[0].Code != sortie.BlockerPayoutsHalted {

@@ -18,48 +18,48 @@ func TestBadParameters(t *testing.T) {
 	s := newService(t, serviceOptions{})
 	var rows []badRequest
 	for name, query := range map[string]string{
-		"D1 limit 0":                    "limit=0",
-		"D2 limit -1":                   "limit=-1",
-		"D3 limit 1001":                 "limit=1001",
-		"D4 limit 1e2":                  "limit=1e2",
-		"D4 limit 10.0":                 "limit=10.0",
-		"D4 limit 0x10":                 "limit=0x10",
-		"D4 limit 1_0":                  "limit=1_0",
-		"D4 limit +1":                   "limit=%2B1",
-		"D4 limit 01":                   "limit=01",
-		"D5 limit empty":                "limit=",
-		"D5 limit without a value":      "limit",
-		"D6 limit 2^63":                 "limit=9223372036854775808",
-		"D6 limit 2^64 + 1":             "limit=18446744073709551617",
-		"D7 limit 10;20":                "limit=10;20",
-		"D7 limit 10%3b20":              "limit=10%3b20",
-		"D8 two limits":                 "limit=10&limit=20",
-		"D8 one limit twice":            "limit=10&limit=10",
-		"D9 limit[]":                    "limit[]=10",
-		"D9 limit%5B%5D":                "limit%5B%5D=10",
-		"D9 Limit":                      "Limit=10",
-		"D10 limit with a blank before": "limit=%2010",
-		"D10 limit with a plus before":  "limit=+10",
-		"D10 limit with a blank behind": "limit=10%20",
-		"D10 full-width digits":         "limit=" + url.QueryEscape("１０"),
-		"D24 unknown status":            "status=open",
-		"D25 status in capitals":        "status=PUBLISHED",
-		"D25 status with a blank":       "status=published%20",
-		"D26 two statuses":              "status=published&status=rejected",
-		"D26 statuses joined":           "status=published,rejected",
-		"D26 status[]":                  "status[]=published",
-		"D27 status empty":              "status=",
-		"D28 SQL quote":                 "status=published'%20OR%20'1'='1",
-		"D29 NUL":                       "status=published%00",
-		"D29 invalid UTF-8":             "status=%ff",
-		"D29 line ends":                 "status=a%0d%0aX-Injected:%201",
-		"a parameter nobody knows":      "offset=5",
-		"a misspelled filter":           "stauts=published",
-		"bad escape":                    "status=%zz",
-		"cut escape":                    "status=%2",
-		"a parameter without a name":    "=published",
-		"1,000 parameters":              strings.Repeat("a=b&", 1000) + "a=b",
-		"a parameter of 10 KB":          strings.Repeat("a", 10_000) + "=1",
+		"limit 0":                    "limit=0",
+		"limit -1":                   "limit=-1",
+		"limit 1001":                 "limit=1001",
+		"limit 1e2":                  "limit=1e2",
+		"limit 10.0":                 "limit=10.0",
+		"limit 0x10":                 "limit=0x10",
+		"limit 1_0":                  "limit=1_0",
+		"limit +1":                   "limit=%2B1",
+		"limit 01":                   "limit=01",
+		"limit empty":                "limit=",
+		"limit without a value":      "limit",
+		"limit 2^63":                 "limit=9223372036854775808",
+		"limit 2^64 + 1":             "limit=18446744073709551617",
+		"limit 10;20":                "limit=10;20",
+		"limit 10%3b20":              "limit=10%3b20",
+		"two limits":                 "limit=10&limit=20",
+		"one limit twice":            "limit=10&limit=10",
+		"limit[]":                    "limit[]=10",
+		"limit%5B%5D":                "limit%5B%5D=10",
+		"Limit":                      "Limit=10",
+		"limit with a blank before":  "limit=%2010",
+		"limit with a plus before":   "limit=+10",
+		"limit with a blank after":   "limit=10%20",
+		"full-width digits":          "limit=" + url.QueryEscape("１０"),
+		"unknown status":             "status=open",
+		"status in capitals":         "status=PUBLISHED",
+		"status with a blank":        "status=published%20",
+		"two statuses":               "status=published&status=rejected",
+		"statuses joined":            "status=published,rejected",
+		"status[]":                   "status[]=published",
+		"status empty":               "status=",
+		"status with an SQL quote":   "status=published'%20OR%20'1'='1",
+		"status with NUL":            "status=published%00",
+		"status with invalid UTF-8":  "status=%ff",
+		"status with line ends":      "status=a%0d%0aX-Injected:%201",
+		"an unknown parameter":       "offset=5",
+		"a misspelled filter":        "stauts=published",
+		"bad escape":                 "status=%zz",
+		"cut escape":                 "status=%2",
+		"a parameter without a name": "=published",
+		"1,000 parameters":           strings.Repeat("a=b&", 1000) + "a=b",
+		"a parameter of 10 KB":       strings.Repeat("a", 10_000) + "=1",
 	} {
 		rows = append(rows, badRequest{name: name, text: s.get(listPath + "?" + query).String(), status: http.StatusBadRequest, code: sortie.CodeInvalidParameter})
 	}
@@ -90,7 +90,7 @@ func TestBadParameters(t *testing.T) {
 	s.refuseAll(t, rows)
 }
 
-// The lists without filters take the same two parameters, by the same rules.
+// All lists without filters have the same two parameters, with the same rules.
 func TestBadPages(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{})
@@ -105,15 +105,15 @@ func TestBadPages(t *testing.T) {
 			rows = append(rows, badRequest{name: path + " " + name, text: text, status: http.StatusBadRequest, code: code})
 		}
 		for name, query := range map[string]string{
-			"D1 limit 0": "limit=0", "D2 limit -1": "limit=-1", "D4 limit 1e2": "limit=1e2", "D4 limit 10.0": "limit=10.0", "D4 limit 01": "limit=01",
-			"D4 limit +1": "limit=%2B1", "D5 limit empty": "limit=", "D6 limit 2^63": "limit=9223372036854775808", "D8 two limits": "limit=10&limit=20",
-			"D9 limit[]": "limit[]=10", "D10 limit with a blank": "limit=%2010", "D17 cursor empty": "cursor=", "D17 two cursors": "cursor=a&cursor=b",
-			"D26 a status that is none": "status=published", "a wallet": "wallet=" + creator.Address().String(), "bad escape": "cursor=%zz",
+			"limit 0": "limit=0", "limit -1": "limit=-1", "limit 1e2": "limit=1e2", "limit 10.0": "limit=10.0", "limit 01": "limit=01",
+			"limit +1": "limit=%2B1", "limit empty": "limit=", "limit 2^63": "limit=9223372036854775808", "two limits": "limit=10&limit=20",
+			"limit[]": "limit[]=10", "limit with a blank": "limit=%2010", "cursor empty": "cursor=", "two cursors": "cursor=a&cursor=b",
+			"unknown parameter status": "status=published", "a wallet": "wallet=" + creator.Address().String(), "bad escape": "cursor=%zz",
 		} {
 			add(name, query, sortie.CodeInvalidParameter)
 		}
 		for name, cursor := range map[string]string{
-			"D17 garbage": "zzzz", "D17 a number": "2", "D21 an id": "draft_0123456789abcdefghjkmnpqrs", "D22 10 KB": strings.Repeat("A", 10_000),
+			"cursor of garbage": "zzzz", "cursor that is a number": "2", "cursor that is an id": "draft_0123456789abcdefghjkmnpqrs", "cursor of 10 KB": strings.Repeat("A", 10_000),
 		} {
 			add(name, "cursor="+cursor, sortie.CodeInvalidCursor)
 		}
@@ -121,7 +121,7 @@ func TestBadPages(t *testing.T) {
 	s.refuseAll(t, rows)
 }
 
-// A cursor goes on with the list that gave it, and with no other.
+// A cursor is valid for its own list only.
 func TestCursorsOfOtherLists(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{})
@@ -146,13 +146,13 @@ func TestCursorsOfOtherLists(t *testing.T) {
 		for from, cursor := range cursors {
 			a := s.send(testRequest{target: l.path + "?cursor=" + cursor, signer: l.signer})
 			if isOwn := l == from; isOwn != (a.StatusCode == http.StatusOK) || !isOwn && a.code() != sortie.CodeInvalidCursor {
-				t.Errorf("%s with the cursor of %s: %d %s", l.path, from.path, a.StatusCode, a.body)
+				t.Errorf("%s with the cursor of %s: got %d %s, want invalid_cursor", l.path, from.path, a.StatusCode, a.body)
 			}
 		}
 	}
 }
 
-// Pages of every list join into the whole, with any size of page.
+// The pages of every list join into the whole list, for any page size.
 func TestPagesOfListsWithoutFilters(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -221,7 +221,7 @@ func TestGoodParameters(t *testing.T) {
 	} {
 		a := s.send(testRequest{target: listPath + query})
 		if got := decode[sortie.DraftList](t, a); a.StatusCode != http.StatusOK || len(got.Drafts) != drafts || got.Summary.ReturnedDrafts != drafts {
-			t.Errorf("%s: %d %s", query, a.StatusCode, a.body)
+			t.Errorf("%s: got %d %s, want 200 and %d drafts", query, a.StatusCode, a.body, drafts)
 		}
 	}
 }
@@ -243,26 +243,26 @@ func TestBadCursors(t *testing.T) {
 	flipped[5] ^= 1
 	var rows []badRequest
 	for name, cursor := range map[string]string{
-		"D17 garbage":           "zzzz",
-		"D17 a number":          "2",
-		"D17 not base64":        "%21%21%21",
-		"D17 padded":            foreign + "%3D%3D",
-		"D17 in other letters":  url.QueryEscape(base64.StdEncoding.EncodeToString(raw)),
-		"D18 of another wallet": foreign,
-		"D20 one bit":           base64.RawURLEncoding.EncodeToString(flipped),
-		"D21 older version":     base64.RawURLEncoding.EncodeToString(older),
-		"D21 the form of a row": "draft_0123456789abcdefghjkmnpqrs",
-		"D22 10 KB":             strings.Repeat("A", 10_000),
+		"cursor of garbage":           "zzzz",
+		"cursor that is a number":     "2",
+		"cursor that is not base64":   "%21%21%21",
+		"padded cursor":               foreign + "%3D%3D",
+		"cursor in other letters":     url.QueryEscape(base64.StdEncoding.EncodeToString(raw)),
+		"cursor of another wallet":    foreign,
+		"cursor with one bit changed": base64.RawURLEncoding.EncodeToString(flipped),
+		"cursor of an older version":  base64.RawURLEncoding.EncodeToString(older),
+		"cursor in the form of a row": "draft_0123456789abcdefghjkmnpqrs",
+		"cursor of 10 KB":             strings.Repeat("A", 10_000),
 	} {
 		rows = append(rows, badRequest{name: name, text: s.get(listPath + "?cursor=" + cursor).String(), status: http.StatusBadRequest, code: sortie.CodeInvalidCursor})
 	}
 	rows = append(rows,
-		badRequest{name: "D17 empty", text: s.get(listPath + "?cursor=").String(), status: http.StatusBadRequest, code: sortie.CodeInvalidParameter},
-		badRequest{name: "D22 1 MB", text: s.get(listPath + "?cursor=" + strings.Repeat("A", 1<<20)).String(), status: http.StatusRequestHeaderFieldsTooLarge, closes: true})
+		badRequest{name: "empty cursor", text: s.get(listPath + "?cursor=").String(), status: http.StatusBadRequest, code: sortie.CodeInvalidParameter},
+		badRequest{name: "cursor of 1 MB", text: s.get(listPath + "?cursor=" + strings.Repeat("A", 1<<20)).String(), status: http.StatusRequestHeaderFieldsTooLarge, closes: true})
 	s.refuseAll(t, rows)
 }
 
-// D23: pages go on where they were, whatever is created meanwhile.
+// New drafts do not shift later pages.
 func TestPagesWhileDraftsAreCreated(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -297,26 +297,26 @@ func TestBadIDs(t *testing.T) {
 	foreign := decode[sortie.DraftCreated](t, a)
 	var rows []badRequest
 	for name, id := range map[string]string{
-		"D30 prefix alone":             "draft_",
-		"D30 one character short":      foreign.DraftID[:len(foreign.DraftID)-1],
-		"D30 one character more":       foreign.DraftID + "0",
-		"D30 another prefix":           "sub_" + foreign.DraftID[6:],
-		"D31 10 KB":                    "draft_" + strings.Repeat("a", 10_000),
-		"D31 1 KB":                     "draft_" + strings.Repeat("a", 900),
-		"D32 mission of another":       foreign.MissionID,
-		"D32 draft of another":         foreign.DraftID,
-		"D33 with a slash":             foreign.DraftID + "/x",
-		"D33 with an escaped slash":    foreign.DraftID + "%2fx",
-		"D34 look-alike":               strings.Replace(foreign.DraftID, "a", "а", 1) + "а", // Cyrillic
-		"D34 look-alike, escaped":      url.PathEscape("drаft_" + foreign.DraftID[6:]),
-		"D34 capitals":                 strings.ToUpper(foreign.DraftID),
-		"D34 letters that are not in":  "draft_" + strings.Repeat("u", 26),
-		"D34 SQL":                      "'%20OR%20'1'='1",
-		"D34 SQL, not escaped":         "'OR'1'='1",
-		"D34 a pattern":                "draft_%25",
-		"D34 star":                     "*",
-		"a status":                     "published",
-		"a word that is a path nearby": "deliverables",
+		"prefix of an id alone":                "draft_",
+		"id one character too short":           foreign.DraftID[:len(foreign.DraftID)-1],
+		"id one character too long":            foreign.DraftID + "0",
+		"id with another prefix":               "sub_" + foreign.DraftID[6:],
+		"id of 10 KB":                          "draft_" + strings.Repeat("a", 10_000),
+		"id of 1 KB":                           "draft_" + strings.Repeat("a", 900),
+		"mission of another creator":           foreign.MissionID,
+		"draft of another creator":             foreign.DraftID,
+		"id with a slash":                      foreign.DraftID + "/x",
+		"id with an escaped slash":             foreign.DraftID + "%2fx",
+		"id with a look-alike letter":          strings.Replace(foreign.DraftID, "a", "а", 1) + "а", // Cyrillic
+		"id with an escaped look-alike letter": url.PathEscape("drаft_" + foreign.DraftID[6:]),
+		"id in capitals":                       strings.ToUpper(foreign.DraftID),
+		"id with letters of another alphabet":  "draft_" + strings.Repeat("u", 26),
+		"id with SQL":                          "'%20OR%20'1'='1",
+		"id with SQL, not escaped":             "'OR'1'='1",
+		"id that is a pattern":                 "draft_%25",
+		"id that is a star":                    "*",
+		"a status":                             "published",
+		"a word that is a path nearby":         "deliverables",
 	} {
 		rows = append(rows, badRequest{name: name, text: s.get(listPath + "/" + id).String(), status: http.StatusNotFound, code: sortie.CodeNotFound})
 	}
@@ -332,18 +332,18 @@ func TestBadIdempotencyKeys(t *testing.T) {
 	}
 	const bad = sortie.CodeInvalidIdempotencyKey
 	s.refuseAll(t, []badRequest{
-		{name: "D36 missing", text: s.post(draftsPath, "", goodMission).String(), status: 400, code: sortie.CodeIdempotencyKeyRequired},
-		{name: "D37 empty", text: keyed(""), status: 400, code: bad},
-		{name: "D37 blanks", text: s.post(draftsPath, "", goodMission).and(sortie.HeaderIdempotencyKey, "  \t ").String(), status: 400, code: bad},
-		{name: "D38 256 characters", text: keyed(strings.Repeat("k", 256)), status: 400, code: bad},
-		{name: "D38 10,000 characters", text: keyed(strings.Repeat("k", 10_000)), status: 400, code: bad},
-		{name: "D39 tab", text: keyed("a\tb"), status: 400, code: bad},
-		{name: "D39 ESC", text: keyed("a\x1b[31mb"), status: 400},
-		{name: "D39 NUL", text: keyed("a\x00b"), status: 400},
-		{name: "D39 delete", text: keyed("a\x7fb"), status: 400},
-		{name: "D39 bare carriage return", text: keyed("a\rb"), status: 400},
-		{name: "D39 not ASCII", text: keyed("schlüssel"), status: 400, code: bad},
-		{name: "D39 not UTF-8", text: keyed("a\xffb"), status: 400, code: bad},
+		{name: "no key", text: s.post(draftsPath, "", goodMission).String(), status: 400, code: sortie.CodeIdempotencyKeyRequired},
+		{name: "empty key", text: keyed(""), status: 400, code: bad},
+		{name: "key of blanks", text: s.post(draftsPath, "", goodMission).and(sortie.HeaderIdempotencyKey, "  \t ").String(), status: 400, code: bad},
+		{name: "key of 256 characters", text: keyed(strings.Repeat("k", 256)), status: 400, code: bad},
+		{name: "key of 10,000 characters", text: keyed(strings.Repeat("k", 10_000)), status: 400, code: bad},
+		{name: "key with a tab", text: keyed("a\tb"), status: 400, code: bad},
+		{name: "key with ESC", text: keyed("a\x1b[31mb"), status: 400},
+		{name: "key with NUL", text: keyed("a\x00b"), status: 400},
+		{name: "key with DEL", text: keyed("a\x7fb"), status: 400},
+		{name: "key with a bare carriage return", text: keyed("a\rb"), status: 400},
+		{name: "key that is not ASCII", text: keyed("schlüssel"), status: 400, code: bad},
+		{name: "key that is not UTF-8", text: keyed("a\xffb"), status: 400, code: bad},
 		{name: "twice", text: s.post(draftsPath, "k1", goodMission).and(sortie.HeaderIdempotencyKey, "k1").String(), status: 400, code: bad},
 		{name: "twice, on a read", text: s.get(listPath).and(sortie.HeaderIdempotencyKey, "a").and(sortie.HeaderIdempotencyKey, "b").String(), status: 400, code: bad},
 	})
@@ -358,16 +358,16 @@ func TestGoodIdempotencyKeys(t *testing.T) {
 		for _, key := range keys {
 			a := s.send(testRequest{method: http.MethodPost, target: draftsPath, key: key, body: goodMission})
 			if a.StatusCode != http.StatusCreated {
-				t.Errorf("%q: %d %s", key, a.StatusCode, a.body)
+				t.Errorf("key %q: got %d %s, want 201", key, a.StatusCode, a.body)
 			}
 			drafts[decode[sortie.DraftCreated](t, a).DraftID] = true
-			other := s.send(testRequest{method: http.MethodPost, target: draftsPath, key: key, body: amountIs("9"), signer: stranger}) // D40
+			other := s.send(testRequest{method: http.MethodPost, target: draftsPath, key: key, body: amountIs("9"), signer: stranger})
 			if other.StatusCode != http.StatusCreated {
-				t.Errorf("%q of another wallet: %d %s", key, other.StatusCode, other.body)
+				t.Errorf("%q of another wallet: got %d %s, want 201", key, other.StatusCode, other.body)
 			}
 			drafts[decode[sortie.DraftCreated](t, other).DraftID] = true
 			if again := s.send(testRequest{method: http.MethodPost, target: draftsPath, key: key, body: goodMission}); again.StatusCode != http.StatusOK {
-				t.Errorf("%q again: %d %s", key, again.StatusCode, again.body)
+				t.Errorf("%q again: got %d %s, want 200", key, again.StatusCode, again.body)
 			}
 		}
 		if len(drafts) != 2*len(keys) {

@@ -18,12 +18,12 @@ func TestBadParametersOfDeliverables(t *testing.T) {
 	path := listPath + "/" + s.publishedBy(stranger) + "/deliverables"
 	var rows []badRequest
 	for name, query := range map[string]string{
-		"D11 ttl 0":                   "mediaUrlTtlSeconds=0",
-		"D12 ttl -1":                  "mediaUrlTtlSeconds=-1",
-		"D15 ttl 1.5":                 "mediaUrlTtlSeconds=1.5",
-		"D15 ttl 1e2":                 "mediaUrlTtlSeconds=1e2",
-		"D16 ttl text":                "mediaUrlTtlSeconds=long",
-		"D16 ttl 5m":                  "mediaUrlTtlSeconds=5m",
+		"ttl 0":                       "mediaUrlTtlSeconds=0",
+		"ttl -1":                      "mediaUrlTtlSeconds=-1",
+		"ttl 1.5":                     "mediaUrlTtlSeconds=1.5",
+		"ttl 1e2":                     "mediaUrlTtlSeconds=1e2",
+		"ttl text":                    "mediaUrlTtlSeconds=long",
+		"ttl 5m":                      "mediaUrlTtlSeconds=5m",
 		"ttl empty":                   "mediaUrlTtlSeconds=",
 		"ttl 01":                      "mediaUrlTtlSeconds=01",
 		"ttl +1":                      "mediaUrlTtlSeconds=%2B1",
@@ -39,7 +39,7 @@ func TestBadParametersOfDeliverables(t *testing.T) {
 	s.refuseAll(t, rows)
 }
 
-// D3, D13, D14: what is too great is as great as can be.
+// A value above the limit counts as the limit.
 func TestGreatParametersOfDeliverables(t *testing.T) {
 	t.Parallel()
 	s, draft, _ := delivered(t, serviceOptions{})
@@ -62,43 +62,43 @@ func TestBadParametersOfTheFeed(t *testing.T) {
 	s := newService(t, serviceOptions{})
 	var rows []badRequest
 	for name, query := range map[string]string{
-		"one number":          "near=52.5",
-		"three numbers":       "near=52.5,13.4,1",
-		"no numbers":          "near=,",
-		"words":               "near=here,there",
-		"NaN":                 "near=NaN,0",
-		"infinity":            "near=Inf,0",
-		"an exponent":         "near=5e1,0",
-		"hex":                 "near=0x10,0",
-		"a plus":              "near=%2B1,0",
-		"a blank":             "near=1,%200",
-		"no digit before":     "near=.5,0",
-		"no digit behind":     "near=5.,0",
-		"two points":          "near=5..5,0",
-		"a minus alone":       "near=-,0",
-		"beyond a pole":       "near=90.000001,0",
-		"beyond the date":     "near=0,-180.000001",
-		"1000 digits":         "near=0." + strings.Repeat("1", 1000) + ",0",
-		"other digits":        "near=" + url.QueryEscape("５２,１３"),
-		"SQL":                 "near=0,0'%20OR%20'1'='1",
-		"two points at once":  "near=0,0&near=1,1",
-		"empty":               "near=",
-		"a type that is none": "mediaType=audio",
-		"a type in capitals":  "mediaType=PHOTO",
-		"two types":           "mediaType=photo&mediaType=video",
-		"a radius":            "near=0,0&radius=5",
-		"limit 0":             "limit=0",
-		"limit text":          "limit=many",
-		"bad escape":          "near=%zz",
+		"one number":               "near=52.5",
+		"three numbers":            "near=52.5,13.4,1",
+		"no numbers":               "near=,",
+		"words":                    "near=here,there",
+		"NaN":                      "near=NaN,0",
+		"infinity":                 "near=Inf,0",
+		"an exponent":              "near=5e1,0",
+		"hex":                      "near=0x10,0",
+		"a plus":                   "near=%2B1,0",
+		"a blank":                  "near=1,%200",
+		"no digit before":          "near=.5,0",
+		"no digit after the point": "near=5.,0",
+		"two points":               "near=5..5,0",
+		"a minus alone":            "near=-,0",
+		"beyond a pole":            "near=90.000001,0",
+		"beyond the date":          "near=0,-180.000001",
+		"1000 digits":              "near=0." + strings.Repeat("1", 1000) + ",0",
+		"other digits":             "near=" + url.QueryEscape("５２,１３"),
+		"SQL":                      "near=0,0'%20OR%20'1'='1",
+		"two points at once":       "near=0,0&near=1,1",
+		"empty":                    "near=",
+		"a type that is none":      "mediaType=audio",
+		"a type in capitals":       "mediaType=PHOTO",
+		"two types":                "mediaType=photo&mediaType=video",
+		"a radius":                 "near=0,0&radius=5",
+		"limit 0":                  "limit=0",
+		"limit text":               "limit=many",
+		"bad escape":               "near=%zz",
 	} {
 		rows = append(rows, badRequest{name: name, text: s.unsigned(http.MethodGet, feedPath+"?"+query).String(), status: http.StatusBadRequest, code: sortie.CodeInvalidParameter})
 	}
-	for name, cursor := range map[string]string{"D17 garbage": "zzzz", "D21 an id": "sub_0123456789abcdefghjkmnpqrs", "D22 10 KB": strings.Repeat("A", 10_000)} {
+	for name, cursor := range map[string]string{"cursor of garbage": "zzzz", "cursor that is an id": "sub_0123456789abcdefghjkmnpqrs", "cursor of 10 KB": strings.Repeat("A", 10_000)} {
 		rows = append(rows, badRequest{name: name, text: s.unsigned(http.MethodGet, feedPath+"?cursor="+cursor).String(), status: http.StatusBadRequest, code: sortie.CodeInvalidCursor})
 	}
 	rows = append(rows,
 		badRequest{name: "a mission that is none", text: s.unsigned(http.MethodGet, feedPath+"/x").String(), status: http.StatusNotFound, code: sortie.CodeNotFound},
-		badRequest{name: "D31 a mission of 500 letters", text: s.unsigned(http.MethodGet, feedPath+"/"+strings.Repeat("a", 500)).String(), status: http.StatusNotFound, code: sortie.CodeNotFound},
+		badRequest{name: "mission id of 500 letters", text: s.unsigned(http.MethodGet, feedPath+"/"+strings.Repeat("a", 500)).String(), status: http.StatusNotFound, code: sortie.CodeNotFound},
 		badRequest{name: "a parameter of a mission", text: s.unsigned(http.MethodGet, feedPath+"/x?near=0,0").String(), status: http.StatusBadRequest, code: sortie.CodeInvalidParameter},
 	)
 	s.refuseAll(t, rows)
@@ -162,7 +162,7 @@ func TestTheFeedNearAPoint(t *testing.T) {
 		}
 		cursor := decode[sortie.MissionFeed](t, s.send(testRequest{target: feedPath + "?limit=1", unsigned: true})).Summary.NextCursor
 		if a := s.send(testRequest{target: feedPath + "?near=52.5,13.4&cursor=" + *cursor, unsigned: true}); a.code() != sortie.CodeInvalidCursor {
-			t.Errorf("a cursor of another feed: %d %s", a.StatusCode, a.body)
+			t.Errorf("a cursor of another feed: got %d %s, want invalid_cursor", a.StatusCode, a.body)
 		}
 	})
 }
@@ -199,17 +199,17 @@ func TestTheQueueOfSubmissions(t *testing.T) {
 		mustBe(t, "reject", s.judge(reviewer, flagged[1], "reject", goodReason), http.StatusOK)
 		s.due()
 		if a := s.judge(colleague, flagged[0], "reject", goodReason); a.code() != sortie.CodeWrongState {
-			t.Errorf("reject what is final: %d %s", a.StatusCode, a.body)
+			t.Errorf("reject what is final: got %d %s, want wrong_state", a.StatusCode, a.body)
 		}
 		if got := list("?status=curation_accepted"); !slices.Equal(got, flagged[:1]) {
 			t.Errorf("accepted: %v", got)
 		}
 		for name, query := range map[string]string{
-			"D24 unknown status": "status=open", "D25 capitals": "status=FLAGGED", "D26 two": "status=flagged&status=pending", "D27 empty": "status=",
-			"D28 SQL": "status=flagged'--", "D29 NUL": "status=flagged%00", "an empty mission": "missionId=",
+			"unknown status": "status=open", "status in capitals": "status=FLAGGED", "two statuses": "status=flagged&status=pending", "status empty": "status=",
+			"status with SQL": "status=flagged'--", "status with NUL": "status=flagged%00", "an empty mission": "missionId=",
 		} {
 			if a := s.send(testRequest{target: queuePath + "?" + query, signer: reviewer}); a.code() != sortie.CodeInvalidParameter {
-				t.Errorf("%s: %d %s", name, a.StatusCode, a.body)
+				t.Errorf("%s: got %d %s, want invalid_parameter", name, a.StatusCode, a.body)
 			}
 		}
 		for _, id := range []string{"x", "draft_0123456789abcdefghjkmnpqrs", neighbour(one)} {
@@ -221,7 +221,7 @@ func TestTheQueueOfSubmissions(t *testing.T) {
 	})
 }
 
-// D17-D20: a cursor goes on with the deliverables of its mission and nobody else's.
+// A cursor is valid for the deliverables of its own mission only.
 func TestCursorsOfDeliverables(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{})
@@ -232,24 +232,24 @@ func TestCursorsOfDeliverables(t *testing.T) {
 	}
 	cursor := *s.deliverables(one.DraftID, "?limit=1").Summary.NextCursor
 	if next := s.deliverables(one.MissionID, "?limit=2&cursor="+cursor); len(next.Submissions) != 2 || next.Summary.NextCursor != nil || next.Summary.AcceptedSubmissions != 3 {
-		t.Errorf("%+v", next.Summary)
+		t.Errorf("second page: got %+v, want the last 2 of 3 submissions", next.Summary)
 	}
 	flipped := []byte(cursor)
 	flipped[len(flipped)/2] ^= 1
 	for name, target := range map[string]string{
-		"D19 of another mission": listPath + "/" + two.DraftID + "/deliverables?cursor=" + cursor,
-		"D20 changed":            listPath + "/" + one.DraftID + "/deliverables?cursor=" + url.QueryEscape(string(flipped)),
-		"D17 garbage":            listPath + "/" + one.DraftID + "/deliverables?cursor=zzzz",
-		"of deliverables":        submissionsPath + "?cursor=" + cursor,
+		"cursor of another mission": listPath + "/" + two.DraftID + "/deliverables?cursor=" + cursor,
+		"changed cursor":            listPath + "/" + one.DraftID + "/deliverables?cursor=" + url.QueryEscape(string(flipped)),
+		"cursor of garbage":         listPath + "/" + one.DraftID + "/deliverables?cursor=zzzz",
+		"of deliverables":           submissionsPath + "?cursor=" + cursor,
 	} {
 		if a := s.send(testRequest{target: target}); a.code() != sortie.CodeInvalidCursor {
-			t.Errorf("%s: %d %s", name, a.StatusCode, a.body)
+			t.Errorf("%s: got %d %s, want invalid_cursor", name, a.StatusCode, a.body)
 		}
 	}
-	if a := s.send(testRequest{target: listPath + "/" + one.DraftID + "/deliverables?cursor=" + cursor, signer: stranger}); a.code() != sortie.CodeNotFound { // D18
-		t.Errorf("a stranger with the cursor: %d %s", a.StatusCode, a.body)
+	if a := s.send(testRequest{target: listPath + "/" + one.DraftID + "/deliverables?cursor=" + cursor, signer: stranger}); a.code() != sortie.CodeNotFound {
+		t.Errorf("a stranger with the cursor: got %d %s, want not_found", a.StatusCode, a.body)
 	}
-	if a := s.send(testRequest{target: listPath + "/" + s.create("k3", goodMission).DraftID + "/deliverables"}); a.code() != sortie.CodeMissionNotPublished { // D35
-		t.Errorf("not published: %d %s", a.StatusCode, a.body)
+	if a := s.send(testRequest{target: listPath + "/" + s.create("k3", goodMission).DraftID + "/deliverables"}); a.code() != sortie.CodeMissionNotPublished {
+		t.Errorf("not published: got %d %s, want mission_not_published", a.StatusCode, a.body)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What a request for a file of 1000 bytes gets, by RFC 9110 sections 13 and 14.
+// The answers to requests for a file of 1000 bytes, by RFC 9110 sections 13 and 14.
 func TestSelectPart(t *testing.T) {
 	t.Parallel()
 	const tag = `"abc"`
@@ -36,8 +36,8 @@ func TestSelectPart(t *testing.T) {
 		"in capitals":                  {headers("Range", "BYTES=0-9"), partOfFile, part{0, 10}},
 		"with blanks around":           {headers("Range", "bytes= 0-9 "), partOfFile, part{0, 10}},
 		"leading zeros":                {headers("Range", "bytes=000-009"), partOfFile, part{0, 10}},
-		"behind the end":               {headers("Range", "bytes=1000-"), notSatisfiable, whole},
-		"far behind the end":           {headers("Range", "bytes=18446744073709551616-"), notSatisfiable, whole},
+		"after the end":                {headers("Range", "bytes=1000-"), notSatisfiable, whole},
+		"far after the end":            {headers("Range", "bytes=18446744073709551616-"), notSatisfiable, whole},
 		"the last no bytes":            {headers("Range", "bytes=-0"), notSatisfiable, whole},
 		"backwards":                    {headers("Range", "bytes=9-0"), wholeFile, whole},
 		"no numbers":                   {headers("Range", "bytes=-"), wholeFile, whole},

@@ -9,8 +9,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// record signs a request, sends it, and gives a way to send the very same bytes again, as somebody
-// could who saw them.
+// record signs a request, sends it, and returns a function that sends the same bytes again, as an
+// attacker could who recorded them.
 func (s *testService) record(r testRequest) (first answer, again func() answer) {
 	s.t.Helper()
 	signed := s.build(r)
@@ -26,7 +26,7 @@ func (s *testService) record(r testRequest) (first answer, again func() answer) 
 	}
 }
 
-// A decision that was recorded and is sent again does not undo what others decided since.
+// A recorded decision that is sent again does not undo later decisions.
 func TestReplayedDecisions(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {

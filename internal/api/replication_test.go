@@ -12,7 +12,7 @@ import (
 )
 
 // TestADraftIsAcknowledgedOnlyWhenAStandbyHasIt repeats a request while the only synchronous
-// standby is away. An answer other than 503 would be lost in a failover.
+// standby is unavailable. A draft that was acknowledged then would be lost in a failover.
 func TestADraftIsAcknowledgedOnlyWhenAStandbyHasIt(t *testing.T) {
 	t.Parallel()
 	primary := pgtest.StartPrimary(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/app"
 )
 
-// freshKey is one of any number of keys.
+// freshKey returns a key that is different for each number.
 func freshKey(t testing.TB, number int) *sortie.Key {
 	t.Helper()
 	var secret [32]byte
@@ -28,8 +28,7 @@ func (s *testService) declareFrom(address string, signer sortie.Signer, missionI
 		header: http.Header{"X-Forwarded-For": {address}}})
 }
 
-// One address with 50 fresh wallets takes neither the mission from others nor the mission from the
-// feed.
+// One address with 50 new wallets can neither reserve the whole mission nor hide it from the feed.
 func TestFreeReservationsAreBounded(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -72,9 +71,8 @@ func TestFreeReservationsAreBounded(t *testing.T) {
 	})
 }
 
-// The ends of a reservation that answers tell are the one that holds: in the declaration, the
-// submission and the headers of tus.
-func TestTheEndOfAReservationIsTold(t *testing.T) {
+// The end of a reservation is the same in the declaration, the submission and the tus headers.
+func TestTheEndOfAReservationIsReported(t *testing.T) {
 	t.Parallel()
 	s, file, declared := awaiting(t, serviceOptions{})
 	check := func(when string, want time.Time) {
@@ -83,7 +81,7 @@ func TestTheEndOfAReservationIsTold(t *testing.T) {
 		if own == nil || *own != sortie.FormatTime(want) {
 			t.Errorf("%s: the submission says %v, want %s", when, own, sortie.FormatTime(want))
 		}
-		if got := s.tusSays(http.MethodHead, declared, nil, "").Header.Get("Upload-Expires"); got != want.UTC().Format(http.TimeFormat) {
+		if got := s.tusRequest(http.MethodHead, declared, nil, "").Header.Get("Upload-Expires"); got != want.UTC().Format(http.TimeFormat) {
 			t.Errorf("%s: Upload-Expires is %q, want %q", when, got, want.UTC().Format(http.TimeFormat))
 		}
 		again := s.declare200("photo-1", file)
@@ -95,10 +93,10 @@ func TestTheEndOfAReservationIsTold(t *testing.T) {
 	check("declared", began.Add(app.ReservationTime))
 	s.clock.advance(9 * time.Minute)
 	sent := 1000
-	mustBe(t, "a part", s.tusSays(http.MethodPatch, declared, at(0), string(file.data[:sent])), http.StatusNoContent)
+	mustBe(t, "a part", s.tusRequest(http.MethodPatch, declared, at(0), string(file.data[:sent])), http.StatusNoContent)
 	check("after nine minutes", began.Add(9*time.Minute+app.ReservationTime))
 	s.clock.advance(9 * time.Minute) // more than the first links were said to be good for
-	mustBe(t, "the rest", s.tusSays(http.MethodPatch, declared, http.Header{"Upload-Offset": {strconv.Itoa(sent)}}, string(file.data[sent:])), http.StatusNoContent)
+	mustBe(t, "the rest", s.tusRequest(http.MethodPatch, declared, http.Header{"Upload-Offset": {strconv.Itoa(sent)}}, string(file.data[sent:])), http.StatusNoContent)
 	if own := s.submission(declared.SubmissionID).SlotReservedUntil; own != nil {
 		t.Errorf("an uploaded submission has slotReservedUntil %s, want null", *own)
 	}

@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// downloads serves one file, in one of the two ways, and tells how each download ended.
+// downloads serves one file, in one of the two ways, and reports how each download ended.
 func downloads(t *testing.T, data []byte, timeout time.Duration, byKernel bool) (address string, ended chan error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "file")
@@ -54,7 +54,7 @@ func downloads(t *testing.T, data []byte, timeout time.Duration, byKernel bool) 
 	return server.Listener.Addr().String(), ended
 }
 
-// ask asks for the file and reads nothing.
+// ask requests the file and reads nothing.
 func ask(t *testing.T, address string) net.Conn {
 	t.Helper()
 	connection, err := net.Dial("tcp", address)
@@ -89,14 +89,14 @@ func bothWays(t *testing.T, test func(t *testing.T, byKernel bool)) {
 	}
 }
 
-// Whoever takes nothing for too long is cut off, and no more is read for them.
-func TestDownloadsThatStandStill(t *testing.T) {
+// A client that does not read is cut off after the stall timeout, and no more of the file is read.
+func TestStalledDownloads(t *testing.T) {
 	t.Parallel()
 	bothWays(t, func(t *testing.T, byKernel bool) {
 		address, ended := downloads(t, noise(4<<20), 200*time.Millisecond, byKernel)
 		ask(t, address)
 		if err := <-ended; !errors.Is(err, errClientLeft) {
-			t.Errorf("%v", err)
+			t.Errorf("download that stalls: got error %v, want %v", err, errClientLeft)
 		}
 	})
 }
@@ -111,15 +111,17 @@ func TestDownloadsWhoseClientLeaves(t *testing.T) {
 		}
 		_ = connection.Close()
 		if err := <-ended; !errors.Is(err, errClientLeft) {
-			t.Errorf("%v", err)
+			t.Errorf("download whose client leaves: got error %v, want %v", err, errClientLeft)
 		}
 	})
 }
 
-// A slow client gets the whole file, to the last byte, though no stretch of it arrives within the
-// time.
+// A slow client gets the whole file, although no write completes within the timeout.
 func TestDownloadsTakeAsLongAsTheyMove(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: takes seconds")
+	}
 	data := noise(5 << 19)
 	const stall = 10 * time.Second // far more than a busy machine adds to a pause
 	address, ended := downloads(t, data, stall, true)
@@ -143,7 +145,7 @@ func TestDownloadsTakeAsLongAsTheyMove(t *testing.T) {
 	}
 }
 
-// What ends before it should is an error, not a short answer that looks whole.
+// A file that is too short is an error, not a short answer that looks complete.
 func TestFilesThatEndTooEarly(t *testing.T) {
 	t.Parallel()
 	for name, send := range map[string]func(*request) (int64, error){
@@ -161,13 +163,13 @@ func TestFilesThatEndTooEarly(t *testing.T) {
 	} {
 		req := &request{ResponseWriter: httptest.NewRecorder()}
 		if _, err := send(req); !errors.Is(err, io.ErrUnexpectedEOF) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got error %v, want %v", name, err, io.ErrUnexpectedEOF)
 		}
 	}
 }
 
-// Downloads and uploads have places of their own: when those are taken, everything else goes on.
-func TestTransfersHaveTheirOwnPlaces(t *testing.T) {
+// Downloads and uploads have their own limits: when those are reached, other requests are served.
+func TestTransfersHaveTheirOwnLimits(t *testing.T) {
 	t.Parallel()
 	s, draft, deliverable := delivered(t, serviceOptions{config: func(config *Config) { config.MaxUploads, config.MaxDownloads = 1, 1 }})
 	file := s.shoot(2)
@@ -182,7 +184,7 @@ func TestTransfersHaveTheirOwnPlaces(t *testing.T) {
 	}
 	for name, a := range map[string]answer{"download": s.follow(deliverable.MediaURL, nil), "upload": s.put(declared.Upload.PutURL, file.data)} {
 		if a.StatusCode != http.StatusServiceUnavailable || a.Header.Get("Retry-After") == "" {
-			t.Errorf("%s: %d %v", name, a.StatusCode, a.Header)
+			t.Errorf("%s: got %d %v, want 503 and Retry-After", name, a.StatusCode, a.Header)
 		}
 	}
 	mustBe(t, "the feed", s.send(testRequest{target: feedPath, unsigned: true}), http.StatusOK)

@@ -10,8 +10,7 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// withoutID is an answer as it would be if all had one request id: what is left must not tell two
-// ids apart.
+// withoutID returns an answer with its request id replaced, so that answers can be compared.
 func withoutID(a answer) string {
 	var b strings.Builder
 	b.WriteString(a.Status + "\n")
@@ -24,7 +23,7 @@ func withoutID(a answer) string {
 	return strings.ReplaceAll(b.String(), a.Header.Get("X-Request-Id"), "req_")
 }
 
-// bodyOf is a body that a route takes, if it must have one.
+// bodyOf returns a valid body for a route that requires one.
 func bodyOf(r route) string {
 	switch {
 	case r.body == 0 || r.bodyOptional:
@@ -36,8 +35,7 @@ func bodyOf(r route) string {
 	}
 }
 
-// alike holds the answers to many ids against one another: all are 404, and none tells more than
-// the others.
+// alike checks that the answers to all ids are the same 404.
 func (s *testService) alike(t *testing.T, r route, signer sortie.Signer, ids map[string]string) {
 	t.Helper()
 	before, after, _ := strings.Cut(r.pattern, "{id}")
@@ -45,7 +43,7 @@ func (s *testService) alike(t *testing.T, r route, signer sortie.Signer, ids map
 	for name, id := range ids {
 		a := s.send(testRequest{method: r.method, target: before + id + after, body: bodyOf(r), signer: signer})
 		if a.StatusCode != http.StatusNotFound || a.code() != sortie.CodeNotFound {
-			t.Errorf("%s %s: %d %s", r.pattern, name, a.StatusCode, a.body)
+			t.Errorf("%s with id %s: got %d %s, want 404 not_found", r.pattern, name, a.StatusCode, a.body)
 		}
 		checkError(t, a)
 		got := withoutID(a)
@@ -58,9 +56,8 @@ func (s *testService) alike(t *testing.T, r route, signer sortie.Signer, ids map
 	}
 }
 
-// Every path that takes an id answers alike for what is somebody else's, what does not exist and
-// what cannot be an id. Operators see everybody's missions; for them no more than the last two are
-// alike.
+// Every path with an id gives the same answer for ids of others, absent ids and malformed ids.
+// Operators see all missions, so for them only absent and malformed ids are compared.
 func TestForeignAndAbsentIDsAreAnsweredAlike(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -113,7 +110,7 @@ func TestForeignAndAbsentIDsAreAnsweredAlike(t *testing.T) {
 				signer = contributor
 			}
 			if a := s.send(testRequest{method: r.method, target: before + known + after, body: bodyOf(r), signer: signer}); a.StatusCode == http.StatusNotFound {
-				t.Errorf("%s: what is there is not found", r.pattern)
+				t.Errorf("%s: got 404 for an existing id, want it found", r.pattern)
 			}
 		}
 		if checked[signed] < 3 || checked[operator] < 4 {
@@ -122,8 +119,7 @@ func TestForeignAndAbsentIDsAreAnsweredAlike(t *testing.T) {
 	})
 }
 
-// Whoever is no operator learns nothing from what is for operators, whatever they ask for, and
-// changes nothing.
+// A wallet that is no operator learns nothing from operator paths and changes nothing.
 func TestOperatorsOnly(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -139,7 +135,7 @@ func TestOperatorsOnly(t *testing.T) {
 				for _, body := range []string{bodyOf(r), strings.ReplaceAll(bodyOf(r), "reason", "raisin")} {
 					a := s.send(testRequest{method: r.method, target: strings.Replace(r.pattern, "{id}", id, 1), body: body})
 					if a.StatusCode != http.StatusForbidden || a.code() != sortie.CodeWalletNotAllowed {
-						t.Errorf("%s %s: %d %s", r.method, r.pattern, a.StatusCode, a.body)
+						t.Errorf("%s %s by a creator: got %d %s, want 403 wallet_not_allowed", r.method, r.pattern, a.StatusCode, a.body)
 					}
 					checkError(t, a)
 					answers[withoutID(a)] = true
@@ -152,7 +148,7 @@ func TestOperatorsOnly(t *testing.T) {
 			mustBe(t, "unsigned", s.send(testRequest{method: r.method, target: strings.Replace(r.pattern, "{id}", own.DraftID, 1), body: bodyOf(r), unsigned: true}), http.StatusUnauthorized)
 		}
 		if status := s.status(own.DraftID); status.ReviewStatus != sortie.ReviewInReview || s.chain.reconciles.Load() != 0 {
-			t.Errorf("something happened: %+v", status)
+			t.Errorf("status: got %+v, want it unchanged", status)
 		}
 		overview := decode[sortie.ChainOverview](t, s.send(testRequest{target: chainPath, signer: reviewer}))
 		if !overview.Halted {
@@ -161,7 +157,7 @@ func TestOperatorsOnly(t *testing.T) {
 	})
 }
 
-// Events and their cursors are their wallet's alone.
+// Events and their cursors belong to one wallet.
 func TestEventsAreTheWalletsOwn(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -169,21 +165,21 @@ func TestEventsAreTheWalletsOwn(t *testing.T) {
 		own := s.createInReview("k1")
 		page := decode[sortie.EventPage](t, s.send(testRequest{target: eventsPath}))
 		if len(page.Events) != 3 {
-			t.Fatalf("%+v", page)
+			t.Fatalf("own events: got %+v, want 3", page)
 		}
 		for name, signer := range map[string]sortie.Signer{"a stranger": stranger, "an operator": reviewer} {
 			a := s.send(testRequest{target: eventsPath, signer: signer})
 			if theirs := decode[sortie.EventPage](t, a); len(theirs.Events) != 0 || strings.Contains(string(a.body), own.MissionID) {
-				t.Errorf("%s: %s", name, a.body)
+				t.Errorf("events of %s: got %s, want none of the mission", name, a.body)
 			}
 			if a := s.send(testRequest{target: eventsPath + "?cursor=" + page.Summary.NextCursor, signer: signer}); a.code() != sortie.CodeInvalidCursor {
-				t.Errorf("%s with the cursor: %d %s", name, a.StatusCode, a.body)
+				t.Errorf("%s with the cursor: got %d %s, want invalid_cursor", name, a.StatusCode, a.body)
 			}
 		}
 	})
 }
 
-// neighbour is an id of the same form that differs in its last character.
+// neighbour returns an id that differs in its last character.
 func neighbour(id string) string {
 	last := "0"
 	if strings.HasSuffix(id, last) {
@@ -192,8 +188,7 @@ func neighbour(id string) string {
 	return id[:len(id)-1] + last
 }
 
-// Nobody learns of another wallet's drafts by listing, by reusing a key, or by asking without a
-// signature.
+// Listing, reusing a key and unsigned requests reveal nothing about another wallet's drafts.
 func TestWalletsSeeTheirOwn(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -203,15 +198,15 @@ func TestWalletsSeeTheirOwn(t *testing.T) {
 		if list := decode[sortie.DraftList](t, before); len(list.Drafts) != 0 {
 			t.Errorf("a stranger's list: %s", before.body)
 		}
-		// The key is used, but not by this wallet: no conflict tells of it.
+		// The key is used by another wallet, which must not cause a conflict.
 		a := s.send(testRequest{method: http.MethodPost, target: draftsPath, key: "k1", body: amountIs("9"), signer: stranger})
 		if a.StatusCode != http.StatusCreated || strings.Contains(string(a.body), own.DraftID) || strings.Contains(string(a.body), own.MissionID) {
-			t.Errorf("%d %s", a.StatusCode, a.body)
+			t.Errorf("same key of another wallet: got %d %s, want 201 and another draft", a.StatusCode, a.body)
 		}
 		for _, query := range []string{"", "?limit=1", "?status=pending_funding"} {
 			list := decode[sortie.DraftList](t, s.send(testRequest{target: listPath + query}))
 			if len(list.Drafts) != 1 || list.Drafts[0].DraftID != own.DraftID || list.Summary.NextCursor != nil {
-				t.Errorf("%q: %+v", query, list)
+				t.Errorf("own drafts %q: got %+v, want the one draft", query, list)
 			}
 		}
 		unsignedOwn := s.send(testRequest{target: listPath + "/" + own.DraftID, unsigned: true})
@@ -222,8 +217,8 @@ func TestWalletsSeeTheirOwn(t *testing.T) {
 	})
 }
 
-// A spelling that is refused before anybody is asked who they are is refused alike for ids that
-// exist.
+// A spelling that is refused before authentication gives the same answer for existing and absent
+// ids.
 func TestOddSpellingsOfAnIDTellNothing(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{})
@@ -239,7 +234,7 @@ func TestOddSpellingsOfAnIDTellNothing(t *testing.T) {
 		notThere.write(s.get(listPath + "/" + spell(neighbour(own))).String())
 		one, other := there.read(), notThere.read()
 		if one == nil || other == nil || one.StatusCode != http.StatusNotFound || withoutID(*one) != withoutID(*other) {
-			t.Errorf("%s: %+v\n%+v", spell("ID"), one, other)
+			t.Errorf("%s: got %+v\nand %+v, want the same 404", spell("ID"), one, other)
 		}
 	}
 }

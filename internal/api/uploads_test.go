@@ -17,7 +17,7 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// awaiting is a service with a declared file that was not uploaded.
+// awaiting returns a service with a declared file that was not uploaded.
 func awaiting(t *testing.T, options serviceOptions) (*testService, shot, sortie.SubmissionDeclared) {
 	t.Helper()
 	s := newService(t, options)
@@ -25,7 +25,7 @@ func awaiting(t *testing.T, options serviceOptions) (*testService, shot, sortie.
 	return s, file, s.declare(s.publish("k1", wideMission).MissionID, "photo-1", file)
 }
 
-// isWaiting checks that nothing of an upload was taken in.
+// isWaiting checks that nothing of an upload was stored.
 func (s *testService) isWaiting(t *testing.T, id string) {
 	t.Helper()
 	own := s.submission(id)
@@ -52,32 +52,32 @@ func TestBadUploads(t *testing.T) {
 		status int
 		code   sortie.Code
 	}{
-		"E1 0 bytes":                      {put(""), 422, sortie.CodeValidationFailed},
-		"E2 1 byte":                       {put(whole[:1]), 422, sortie.CodeValidationFailed},
-		"E4 a byte less":                  {put(whole[:size-1]), 422, sortie.CodeValidationFailed},
-		"E4 a byte more":                  {put(whole + "x"), 413, sortie.CodePayloadTooLarge},
-		"E4 a byte more, not sent":        {put("").with("Content-Length", fmt.Sprint(size+1)), 413, sortie.CodePayloadTooLarge},
-		"E4 2^62 bytes":                   {put("").with("Content-Length", "4611686018427387904"), 413, sortie.CodePayloadTooLarge},
-		"E4 a byte less, in chunks":       {put(whole[:size-1]).chunked(), 422, sortie.CodeValidationFailed},
-		"E4 a byte more, in chunks":       {put(whole + "x").chunked(), 413, sortie.CodePayloadTooLarge},
-		"nothing, in chunks":              {put("").chunked(), 422, sortie.CodeValidationFailed},
-		"A22 bare LF in a chunk":          {put("").with("Transfer-Encoding", "chunked").withBody("1;a\nx\r\n0\r\n\r\n"), 400, sortie.CodeInvalidRequest},
-		"a part of it":                    {put(whole).with("Content-Range", "bytes 0-9/10"), 400, sortie.CodeInvalidRequest},
-		"A36 gzip":                        {put(whole).with("Content-Encoding", "gzip"), 415, sortie.CodeUnsupportedMediaType},
-		"a link that was changed":         {message{method: http.MethodPut, target: target + "A", host: put("").host, body: whole}, 403, sortie.CodeMediaURLInvalid},
-		"the link of tus":                 {message{method: http.MethodPut, target: strings.Replace(s.target(declared.Upload.TusURL), "/tus?", "?", 1), host: put("").host, body: whole}, 403, sortie.CodeMediaURLInvalid},
-		"no link":                         {message{method: http.MethodPut, target: "/api/uploads/" + declared.SubmissionID, host: put("").host, body: whole}, 403, sortie.CodeMediaURLInvalid},
-		"another id":                      {message{method: http.MethodPut, target: strings.Replace(target, declared.SubmissionID, neighbour(declared.SubmissionID), 1), host: put("").host, body: whole}, 403, sortie.CodeMediaURLInvalid},
-		"POST":                            {message{method: http.MethodPost, target: target, host: put("").host, body: whole}, 405, sortie.CodeMethodNotAllowed},
-		"GET":                             {message{method: http.MethodGet, target: target, host: put("").host}, 405, sortie.CodeMethodNotAllowed},
-		"HEAD is no way to learn of them": {message{method: http.MethodHead, target: target, host: put("").host}, 405, ""},
+		"body of 0 bytes":                  {put(""), 422, sortie.CodeValidationFailed},
+		"body of 1 byte":                   {put(whole[:1]), 422, sortie.CodeValidationFailed},
+		"body a byte too short":            {put(whole[:size-1]), 422, sortie.CodeValidationFailed},
+		"body a byte too long":             {put(whole + "x"), 413, sortie.CodePayloadTooLarge},
+		"length a byte too long, not sent": {put("").with("Content-Length", fmt.Sprint(size+1)), 413, sortie.CodePayloadTooLarge},
+		"length of 2^62 bytes":             {put("").with("Content-Length", "4611686018427387904"), 413, sortie.CodePayloadTooLarge},
+		"body in chunks, a byte too short": {put(whole[:size-1]).chunked(), 422, sortie.CodeValidationFailed},
+		"body in chunks, a byte too long":  {put(whole + "x").chunked(), 413, sortie.CodePayloadTooLarge},
+		"nothing, in chunks":               {put("").chunked(), 422, sortie.CodeValidationFailed},
+		"bare LF in a chunk":               {put("").with("Transfer-Encoding", "chunked").withBody("1;a\nx\r\n0\r\n\r\n"), 400, sortie.CodeInvalidRequest},
+		"a part of it":                     {put(whole).with("Content-Range", "bytes 0-9/10"), 400, sortie.CodeInvalidRequest},
+		"body in gzip":                     {put(whole).with("Content-Encoding", "gzip"), 415, sortie.CodeUnsupportedMediaType},
+		"a link that was changed":          {message{method: http.MethodPut, target: target + "A", host: put("").host, body: whole}, 403, sortie.CodeMediaURLInvalid},
+		"the link of tus":                  {message{method: http.MethodPut, target: strings.Replace(s.target(declared.Upload.TusURL), "/tus?", "?", 1), host: put("").host, body: whole}, 403, sortie.CodeMediaURLInvalid},
+		"no link":                          {message{method: http.MethodPut, target: "/api/uploads/" + declared.SubmissionID, host: put("").host, body: whole}, 403, sortie.CodeMediaURLInvalid},
+		"another id":                       {message{method: http.MethodPut, target: strings.Replace(target, declared.SubmissionID, neighbour(declared.SubmissionID), 1), host: put("").host, body: whole}, 403, sortie.CodeMediaURLInvalid},
+		"POST":                             {message{method: http.MethodPost, target: target, host: put("").host, body: whole}, 405, sortie.CodeMethodNotAllowed},
+		"GET":                              {message{method: http.MethodGet, target: target, host: put("").host}, 405, sortie.CodeMethodNotAllowed},
+		"HEAD is no way to learn of them":  {message{method: http.MethodHead, target: target, host: put("").host}, 405, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := s.dial()
 			w.write(row.m.with("Connection", "close").String())
 			if row.m.method == http.MethodHead {
 				if response, err := http.ReadResponse(w.reader, &http.Request{Method: http.MethodHead}); err != nil || response.StatusCode != row.status {
-					t.Errorf("%+v %v", response, err)
+					t.Errorf("HEAD: got %+v, %v, want %d", response, err, row.status)
 				}
 				return
 			}
@@ -105,18 +105,18 @@ func TestUploadsInChunks(t *testing.T) {
 	w := s.dial()
 	w.write(m.chunked().String())
 	if a := w.read(); a == nil || a.StatusCode != http.StatusOK {
-		t.Fatalf("%+v", a)
+		t.Fatalf("chunked upload: got %+v, want 200", a)
 	}
 	if !w.isClosed() { // a proxy in front may have believed another length
 		t.Error("the connection is still open")
 	}
 	s.chain.check()
 	if own := s.submission(declared.SubmissionID); own.Status != sortie.SubmissionAccepted {
-		t.Errorf("%+v", own)
+		t.Errorf("own submission: got %+v, want it accepted", own)
 	}
 }
 
-// E5: other bytes of the right number. What was promised is not there, so that is the end of it.
+// Other bytes of the declared size reject the submission.
 func TestUploadsOfAnotherFile(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -125,45 +125,45 @@ func TestUploadsOfAnotherFile(t *testing.T) {
 		other[len(other)/2] ^= 1
 		a := s.put(declared.Upload.PutURL, other)
 		if a.StatusCode != http.StatusUnprocessableEntity || a.code() != sortie.CodeValidationFailed {
-			t.Fatalf("%d %s", a.StatusCode, a.body)
+			t.Fatalf("another file: got %d %s, want 422 validation_failed", a.StatusCode, a.body)
 		}
 		if own := s.submission(declared.SubmissionID); own.Status != sortie.SubmissionRejected || own.Reason == "" {
-			t.Errorf("%+v", own)
+			t.Errorf("own submission: got %+v, want it rejected with a reason", own)
 		}
 		for _, content := range [][]byte{other, file.data} { // a retry must not look like a success
 			if again := s.put(declared.Upload.PutURL, content); again.StatusCode != http.StatusUnprocessableEntity || again.code() != sortie.CodeValidationFailed {
-				t.Errorf("afterwards: %d %s", again.StatusCode, again.body)
+				t.Errorf("afterwards: got %d %s, want 422 validation_failed", again.StatusCode, again.body)
 			}
 		}
-		mustBe(t, "tus", s.tusSays(http.MethodHead, declared, nil, ""), http.StatusUnprocessableEntity)
+		mustBe(t, "tus", s.tusRequest(http.MethodHead, declared, nil, ""), http.StatusUnprocessableEntity)
 	})
 }
 
-// A file that never came is not said to be there: clients that go on where they were would believe
-// to have sent it.
+// An upload that was withdrawn is not reported as complete: a resuming client would believe that it
+// had sent the file.
 func TestUploadsOfWithdrawnSubmissions(t *testing.T) {
 	t.Parallel()
 	s, file, declared := awaiting(t, serviceOptions{})
-	mustBe(t, "a part", s.tusSays(http.MethodPatch, declared, at(0), string(file.data[:100])), http.StatusNoContent)
+	mustBe(t, "a part", s.tusRequest(http.MethodPatch, declared, at(0), string(file.data[:100])), http.StatusNoContent)
 	mustBe(t, "withdraw", s.send(testRequest{method: http.MethodPost, target: submissionsPath + "/" + declared.SubmissionID + "/withdraw", signer: contributor}), http.StatusOK)
 	for name, a := range map[string]answer{
-		"HEAD": s.tusSays(http.MethodHead, declared, nil, ""), "PATCH": s.tusSays(http.MethodPatch, declared, at(100), string(file.data[100:])),
-		"POST": s.tusSays(http.MethodPost, declared, http.Header{"Upload-Length": {fmt.Sprint(len(file.data))}}, ""), "PUT": s.put(declared.Upload.PutURL, file.data),
+		"HEAD": s.tusRequest(http.MethodHead, declared, nil, ""), "PATCH": s.tusRequest(http.MethodPatch, declared, at(100), string(file.data[100:])),
+		"POST": s.tusRequest(http.MethodPost, declared, http.Header{"Upload-Length": {fmt.Sprint(len(file.data))}}, ""), "PUT": s.put(declared.Upload.PutURL, file.data),
 	} {
 		if a.StatusCode != http.StatusConflict || a.Header.Get("Upload-Offset") != "" {
-			t.Errorf("%s: %d %v %s", name, a.StatusCode, a.Header, a.body)
+			t.Errorf("%s after the withdrawal: got %d %v %s, want 409 without an offset", name, a.StatusCode, a.Header, a.body)
 		}
 	}
 }
 
-// E6, E7: the same bytes again, by whomever, wait for a person.
+// The same file again, of any contributor, waits for an operator.
 func TestUploadsOfTheSameFile(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{})
 	missionID := s.publish("k1", wideMission).MissionID
 	file := s.shoot(1)
 	if own := s.submit(missionID, "one", file); own.Status != sortie.SubmissionAccepted {
-		t.Fatalf("%+v", own)
+		t.Fatalf("own submission: got %+v, want it accepted", own)
 	}
 	if own := s.submit(missionID, "two", file); own.Status != sortie.SubmissionFlagged {
 		t.Errorf("the same file twice: %+v", own)
@@ -176,9 +176,12 @@ func TestUploadsOfTheSameFile(t *testing.T) {
 	}
 }
 
-// A finished upload is answered with what became of it, and its body is not read.
+// A finished upload is answered with its submission, and its body is not read.
 func TestUploadsThatAreDone(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: takes seconds")
+	}
 	s, file, declared := awaiting(t, serviceOptions{})
 	mustBe(t, "the first time", s.put(declared.Upload.PutURL, file.data), http.StatusOK)
 	mustBe(t, "the second time", s.put(declared.Upload.PutURL, file.data), http.StatusOK)
@@ -192,14 +195,14 @@ func TestUploadsThatAreDone(t *testing.T) {
 	w.write(s.unsigned(http.MethodPut, s.target(declared.Upload.PutURL)).with("Content-Length", fmt.Sprint(len(file.data))).String()) // and nothing more
 	a := w.read()
 	if a == nil || a.StatusCode != http.StatusOK || decode[sortie.SubmissionDetail](t, *a).Submission.Status != sortie.SubmissionAccepted {
-		t.Fatalf("%+v", a)
+		t.Fatalf("upload that is done: got %+v, want 200 and the accepted submission", a)
 	}
 	if !w.isClosed() {
 		t.Error("the connection, on which a body may follow, is still open")
 	}
 }
 
-// A client that asks first is told to send only what is wanted.
+// A client that sends Expect: 100-continue sends only a body that is accepted.
 func TestUploadsThatAskFirst(t *testing.T) {
 	t.Parallel()
 	s, file, declared := awaiting(t, serviceOptions{})
@@ -213,10 +216,10 @@ func TestUploadsThatAskFirst(t *testing.T) {
 	}
 	w := ask(len(file.data))
 	if line, err := w.reader.ReadString('\n'); err != nil || !strings.HasPrefix(line, "HTTP/1.1 100 ") {
-		t.Fatalf("%q %v", line, err)
+		t.Fatalf("got %q, %v, want 100 Continue", line, err)
 	}
 	if line, err := w.reader.ReadString('\n'); err != nil || line != "\r\n" {
-		t.Fatalf("%q %v", line, err)
+		t.Fatalf("after 100 Continue: got %q, %v, want an empty line", line, err)
 	}
 	w.write(string(file.data))
 	if a := w.read(); a == nil || a.StatusCode != http.StatusOK {
@@ -224,8 +227,8 @@ func TestUploadsThatAskFirst(t *testing.T) {
 	}
 }
 
-// E9: of two uploads at once one has the turn. The other is told so at once, and both are told the
-// same in the end.
+// Of two concurrent uploads one holds the lock. The other gets a conflict at once, and both get the
+// same answer in the end.
 func TestTwoUploadsAtOnce(t *testing.T) {
 	t.Parallel()
 	s, file, declared := awaiting(t, serviceOptions{})
@@ -238,22 +241,22 @@ func TestTwoUploadsAtOnce(t *testing.T) {
 	s.untilBusy(t, declared)
 	for range 3 {
 		if a := s.put(declared.Upload.PutURL, file.data); a.StatusCode != http.StatusConflict || a.code() != sortie.CodeIdempotencyInProgress {
-			t.Errorf("%d %s", a.StatusCode, a.body)
+			t.Errorf("second upload: got %d %s, want 409 idempotency_in_progress", a.StatusCode, a.body)
 		}
 	}
 	first.write(string(file.data[half:]))
 	if a := first.read(); a == nil || a.StatusCode != http.StatusOK {
-		t.Fatalf("%+v", a)
+		t.Fatalf("first upload: got %+v, want 200", a)
 	}
 	mustBe(t, "afterwards", s.put(declared.Upload.PutURL, file.data), http.StatusOK)
 }
 
-// untilBusy waits until a body is being read for an upload. Who asked the service would have the
-// turn for a moment, and be in the way of the one that is waited for.
+// untilBusy waits until the body of an upload is being read. It does not ask the service, because
+// that would take the lock for a moment.
 func (s *testService) untilBusy(t *testing.T, declared sortie.SubmissionDeclared) {
 	t.Helper()
 	turns := &s.Config.Handler.(*Server).uploadLocks
-	s.until(t, "nobody has the turn", func() bool {
+	s.until(t, "the lock is free", func() bool {
 		turns.mu.Lock()
 		defer turns.mu.Unlock()
 		turn := turns.byID[declared.SubmissionID]
@@ -266,7 +269,7 @@ func (s *testService) untilBusy(t *testing.T, declared sortie.SubmissionDeclared
 	})
 }
 
-// until asks again and again until something is so.
+// until polls until a condition holds.
 func (s *testService) until(t *testing.T, otherwise string, so func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !so(); {
@@ -289,7 +292,7 @@ func TestManyUploadsToOneSubmission(t *testing.T) {
 		group.Wait()
 		for _, status := range statuses {
 			if status != http.StatusOK && status != http.StatusConflict {
-				t.Errorf("%v", statuses)
+				t.Errorf("statuses: got %v, want 200 and 409 only", statuses)
 			}
 		}
 		mustBe(t, "in the end", s.put(declared.Upload.PutURL, file.data), http.StatusOK)
@@ -301,9 +304,12 @@ func TestManyUploadsToOneSubmission(t *testing.T) {
 	})
 }
 
-// A body that trickles in is cut off, and its place goes to others.
+// A slow upload is cut off, and no longer counts as in flight.
 func TestSlowUploadsAreCutOff(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: takes seconds")
+	}
 	s, file, declared := awaiting(t, serviceOptions{config: func(config *Config) { config.StallTimeout, config.MaxUploads = 8*time.Second, 1 }})
 	w := s.dial()
 	m := s.unsigned(http.MethodPut, s.target(declared.Upload.PutURL)).with("Content-Length", fmt.Sprint(len(file.data)))
@@ -327,7 +333,7 @@ func TestSlowUploadsAreCutOff(t *testing.T) {
 	s.untilBusy(t, declared)
 	a := w.read()
 	if a == nil || a.StatusCode != http.StatusBadRequest || a.code() != sortie.CodeInvalidRequest {
-		t.Fatalf("%+v", a)
+		t.Fatalf("slow upload: got %+v, want 400 invalid_request", a)
 	}
 	checkError(t, *a)
 	if !w.isClosed() {
@@ -337,9 +343,13 @@ func TestSlowUploadsAreCutOff(t *testing.T) {
 	mustBe(t, "the next", s.put(declared.Upload.PutURL, file.data), http.StatusOK)
 }
 
-// A slow line is not cut while it moves: the time is for the next stretch, not for the whole.
+// A slow upload is not cut off while it makes progress: the timeout is for the next bytes, not for
+// the whole.
 func TestUploadsTakeAsLongAsTheyMove(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: takes seconds")
+	}
 	const stall = 9 * time.Second // a busy machine adds far less to a pause of a third of it
 	s := newService(t, serviceOptions{config: func(config *Config) { config.StallTimeout = stall }})
 	data := s.shoot(1).data
@@ -362,14 +372,14 @@ func TestUploadsTakeAsLongAsTheyMove(t *testing.T) {
 		<-pause.C
 	}
 	if a := w.read(); a == nil || a.StatusCode != http.StatusOK {
-		t.Fatalf("%+v", a)
+		t.Fatalf("steady upload: got %+v, want 200", a)
 	}
 	if took := time.Since(start); took < stall+stall/2 {
 		t.Errorf("took %s, which shows nothing", took)
 	}
 }
 
-// zeros is a body of nothing, of which a machine has any amount.
+// zeros is a body of any size.
 type zeros struct{ left int64 }
 
 func (z *zeros) Read(p []byte) (int, error) {
@@ -382,7 +392,7 @@ func (z *zeros) Read(p []byte) (int, error) {
 	return int(n), nil
 }
 
-// An upload costs the same memory whatever its size. Not parallel: it counts all that is allocated.
+// An upload costs the same memory for any size. Not parallel: it measures all allocations.
 func TestUploadsAreNotKeptInMemory(t *testing.T) {
 	const size = 100 << 20
 	s := newService(t, serviceOptions{})
@@ -404,7 +414,7 @@ func TestUploadsAreNotKeptInMemory(t *testing.T) {
 	}
 	response, err := http.ReadResponse(bufio.NewReader(connection), nil)
 	if err != nil || response.StatusCode != http.StatusUnprocessableEntity {
-		t.Fatalf("%+v %v", response, err)
+		t.Fatalf("got %+v, %v, want 422", response, err)
 	}
 	_ = response.Body.Close()
 	runtime.ReadMemStats(&after)
@@ -413,8 +423,7 @@ func TestUploadsAreNotKeptInMemory(t *testing.T) {
 	}
 }
 
-// A single address gets no more than its share of the places for transfers, so that it keeps nobody
-// out.
+// One address cannot use up the limit of uploads in flight.
 func TestTransfersOfOneAddress(t *testing.T) {
 	t.Parallel()
 	s, file, declared := awaiting(t, serviceOptions{limits: &Limits{AddressUploads: 1}})
@@ -425,16 +434,16 @@ func TestTransfersOfOneAddress(t *testing.T) {
 	}
 	s.untilBusy(t, declared)
 	if a := s.put(declared.Upload.PutURL, file.data); a.StatusCode != http.StatusServiceUnavailable || a.code() != sortie.CodeServiceUnavailable || a.Header.Get("Retry-After") == "" {
-		t.Errorf("a second upload: %d %s", a.StatusCode, a.body)
+		t.Errorf("a second upload: got %d %s, want 503 service_unavailable and Retry-After", a.StatusCode, a.body)
 	}
 	first.write(string(file.data[10:]))
 	if a := first.read(); a == nil || a.StatusCode != http.StatusOK {
-		t.Fatalf("%+v", a)
+		t.Fatalf("first upload: got %+v, want 200", a)
 	}
 	mustBe(t, "afterwards", s.put(declared.Upload.PutURL, file.data), http.StatusOK)
 }
 
-// Withdrawing ends the upload that is under way, and leaves nothing of it on the disk.
+// Withdrawing ends the upload in flight and leaves none of its bytes on the disk.
 func TestWithdrawingWhileUploading(t *testing.T) {
 	t.Parallel()
 	files := t.TempDir()
@@ -454,7 +463,7 @@ func TestWithdrawingWhileUploading(t *testing.T) {
 	}
 }
 
-// A body that moves well and never ends is not waited for when its reservation has ended.
+// A body that makes progress but does not end is cut off when its reservation ends.
 func TestBodiesEndWithTheirReservation(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{config: func(config *Config) { config.StallTimeout = time.Minute }})
@@ -471,7 +480,7 @@ func TestBodiesEndWithTheirReservation(t *testing.T) {
 		t.Fatal(err)
 	}
 	if a := slow.read(); a == nil || a.StatusCode != http.StatusBadRequest { // without waiting for the last byte
-		t.Errorf("%+v", a)
+		t.Errorf("upload after its reservation: got %+v, want 400", a)
 	}
 	mustBe(t, "afterwards", s.put(declared.Upload.PutURL, file.data), http.StatusGone)
 }

@@ -24,7 +24,7 @@ const (
 	listPath    = "/api/external/missions"
 )
 
-// message is a request as its bytes on the wire. Client libraries put right what these tests send
+// message is a request as bytes on the wire. Client libraries would correct what these tests send
 // wrong.
 type message struct {
 	method, target, host string
@@ -32,17 +32,17 @@ type message struct {
 	body                 string
 }
 
-// unsigned is a request without wallet headers.
+// unsigned returns a request without wallet headers.
 func (s *testService) unsigned(method, target string) message {
 	return message{method: method, target: target, host: s.Listener.Addr().String()}
 }
 
-// get is a GET request signed by the creator.
+// get returns a GET request signed by the creator.
 func (s *testService) get(target string) message {
 	return s.sign(s.unsigned(http.MethodGet, target), creator)
 }
 
-// post is a POST request signed by the creator.
+// post returns a POST request signed by the creator.
 func (s *testService) post(target, key, body string) message {
 	m := s.unsigned(http.MethodPost, target).with("Content-Type", "application/json")
 	if key != "" {
@@ -52,8 +52,8 @@ func (s *testService) post(target, key, body string) message {
 	return s.sign(m, creator)
 }
 
-// sign signs what the message says, whether or not that makes sense. Wallet and timestamp that are
-// there already stay.
+// sign signs the message as it is, valid or not. It keeps a wallet and a timestamp that are already
+// set.
 func (s *testService) sign(m message, signer sortie.Signer) message {
 	s.t.Helper()
 	if m.header(sortie.HeaderWallet) == "" {
@@ -69,7 +69,7 @@ func (s *testService) sign(m message, signer sortie.Signer) message {
 	return m.with(sortie.HeaderSignature, sortie.Bytes(signature).String())
 }
 
-// text is what has to be signed for the message.
+// text returns the text to sign for the message.
 func (m message) text() string {
 	return sortie.Request{
 		Method: m.method, URL: "http://" + m.host + m.target, IdempotencyKey: m.header(sortie.HeaderIdempotencyKey),
@@ -77,7 +77,7 @@ func (m message) text() string {
 	}.Text()
 }
 
-// String is the message with the length of its body, unless it has its own idea of that.
+// String returns the message with the length of its body, unless it has a Content-Length.
 func (m message) String() string {
 	lines := append([]string{m.method + " " + m.target + " HTTP/1.1", "Host: " + m.host}, m.headers...)
 	if m.body != "" && !m.has("Content-Length") && !m.has("Transfer-Encoding") {
@@ -89,7 +89,7 @@ func (m message) String() string {
 // with replaces the value of a header.
 func (m message) with(name, value string) message { return m.without(name).and(name, value) }
 
-// and adds a header beside what is there.
+// and adds a header and keeps the existing ones.
 func (m message) and(name, value string) message {
 	m.headers = append(slices.Clone(m.headers), name+": "+value)
 	return m
@@ -113,7 +113,7 @@ func (m message) header(name string) string {
 	return ""
 }
 
-// chunked is the message with its body in one chunk.
+// chunked returns the message with its body in one chunk.
 func (m message) chunked() message {
 	m = m.with("Transfer-Encoding", "chunked")
 	m.body = fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(m.body), m.body)
@@ -138,10 +138,11 @@ func (s *testService) dial() *wire {
 	return &wire{s.t, connection, bufio.NewReader(connection)}
 }
 
-// write sends bytes in the background: the service may answer, and close, before it has read all.
+// write sends bytes in the background, because the service may answer and close before it has read
+// all.
 func (w *wire) write(text string) { go func() { _, _ = io.WriteString(w.connection, text) }() }
 
-// read gives the next answer, nil if the connection was closed without one.
+// read returns the next answer, or nil if the connection was closed without one.
 func (w *wire) read() *answer {
 	w.t.Helper()
 	if _, err := w.reader.Peek(1); err != nil {
@@ -182,9 +183,9 @@ type badRequest struct {
 	closes bool        // the connection must not be used again
 }
 
-// refuseAll sends each row on a connection of its own and holds the answer against what is said of
-// all of them: it is an error of the API's form, leads nowhere else and leaves nothing over. A
-// service whose time-outs are longer than patience shows that an answer waits for none of them.
+// refuseAll sends each row on its own connection and checks the answer: it is an error of the API's
+// form, redirects nowhere and leaves no state. A service whose timeouts are longer than patience
+// shows that no answer waits for them.
 func (s *testService) refuseAll(t *testing.T, rows []badRequest) {
 	t.Helper()
 	for _, row := range rows {
@@ -212,7 +213,7 @@ func (s *testService) refuseAll(t *testing.T, rows []badRequest) {
 	}
 }
 
-// checkError holds an answer against the one form of errors.
+// checkError checks the form of an error.
 func checkError(t testing.TB, a answer) {
 	t.Helper()
 	var envelope struct {

@@ -52,7 +52,7 @@ func TestDocsShowEverything(t *testing.T) {
 		`<td class="kind">list of <a href="#object-ListedDraft">ListedDraft</a></td>`,
 		`<h3 id="object-FundingQuote">`,
 		html.EscapeString(`"amount": 2.5`),
-		html.EscapeString("import { privateKeyToAccount } from 'viem/accounts'"),
+		"import { privateKeyToAccount } from 'viem/accounts'",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %s", want)
@@ -66,7 +66,7 @@ func TestDocsLinksLeadSomewhere(t *testing.T) {
 	ids := make(map[string]bool)
 	for _, found := range regexp.MustCompile(` id="([^"]*)"`).FindAllStringSubmatch(page, -1) {
 		if found[1] == "" || ids[found[1]] {
-			t.Errorf("id %q is empty or stands twice", found[1])
+			t.Errorf("id %q is empty or appears twice", found[1])
 		}
 		ids[found[1]] = true
 	}
@@ -111,7 +111,7 @@ func TestDocsRefuseABrokenDocument(t *testing.T) {
 		"tag":       strings.Replace(string(spec.OpenAPI), "tags: [Missions]", "tags: [Others]", 1),
 	} {
 		if _, err := Render([]byte(text)); err == nil {
-			t.Errorf("%s: rendered", name)
+			t.Errorf("%s: got a page, want an error", name)
 		}
 	}
 }
@@ -121,21 +121,24 @@ func TestProse(t *testing.T) {
 	for _, c := range []struct{ prose, want string }{
 		{"One\ntwo.\n\nThree.", "<p>One\ntwo.</p>\n<p>Three.</p>\n"},
 		{"`a<b` **c** *d* [e](#f)", `<p><code>a&lt;b</code> <strong>c</strong> <em>d</em> <a href="#f">e</a></p>` + "\n"},
-		{"[x](javascript:alert(1))", "<p>[x](javascript:alert(1))</p>\n"},
-		{`<img src=x onerror="y"> & 'z'`, "<p>&lt;img src=x onerror=&#34;y&#34;&gt; &amp; &#39;z&#39;</p>\n"},
+		{"[x](javascript:alert(1))", `<p><a href="">x</a></p>` + "\n"},
+		{`<img src=x onerror="y"> & 'z'`, "<p>&lt;img src=x onerror=&quot;y&quot;&gt; &amp; 'z'</p>\n"},
 		{"2 * 3 * 4", "<p>2 * 3 * 4</p>\n"},
 		{"- a\n  b\n- c\n\nd", "<ul>\n<li>a\nb</li>\n<li>c</li>\n</ul>\n<p>d</p>\n"},
-		{"```js\n## <no heading>\n\n- x\n```\nafter", "<pre><code>## &lt;no heading&gt;\n\n- x</code></pre>\n<p>after</p>\n"},
-		{"```\nnever closed", "<pre><code>never closed</code></pre>\n"},
-		{"| a | b |\n|---|---|\n| `c` | d |", `<div class="scroll"><table><tr><th>a</th><th>b</th></tr>` + "\n<tr><td><code>c</code></td><td>d</td></tr>\n</table></div>\n"},
+		{"```js\n## <no heading>\n\n- x\n```\nafter", `<pre><code class="language-js">## &lt;no heading&gt;` + "\n\n- x\n</code></pre>\n<p>after</p>\n"},
+		{"```\nnever closed", "<pre><code>never closed\n</code></pre>\n"},
+		{"| a | b |\n|---|---|\n| `c` | d |", `<div class="scroll"><table>` + "\n<thead>\n<tr>\n<th>a</th>\n<th>b</th>\n</tr>\n</thead>\n<tbody>\n<tr>\n<td><code>c</code></td>\n<td>d</td>\n</tr>\n</tbody>\n</table></div>\n"},
+		{"<script>alert(1)</script>", "<p>&lt;script&gt;alert(1)&lt;/script&gt;</p>\n"},
+		{"<div onclick=x>\ntext\n</div>", "<p>&lt;div onclick=x&gt;\ntext\n&lt;/div&gt;</p>\n"},
+		{"[x](data:text/html,y)", `<p><a href="">x</a></p>` + "\n"},
 		{"", ""},
 	} {
 		if got := string(renderProse(c.prose)); got != c.want {
-			t.Errorf("%q became %q, want %q", c.prose, got, c.want)
+			t.Errorf("%q: got %q, want %q", c.prose, got, c.want)
 		}
 	}
 	lead, headed := sections("Lead.\n\n## One two\n\nText.\n\n```\n## code\n```\n\n## Three\n")
 	if lead != "<p>Lead.</p>\n" || len(headed) != 2 || headed[0].ID != "one-two" || headed[1].Title != "Three" {
-		t.Errorf("sections: %q %+v", lead, headed)
+		t.Errorf("sections: got lead %q and %+v, want the lead and two sections", lead, headed)
 	}
 }

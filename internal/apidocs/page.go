@@ -13,7 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// pageView is what page.html shows.
+// pageView is the data of page.html.
 type pageView struct {
 	Style                   template.CSS
 	Title, Version, Summary string
@@ -37,7 +37,7 @@ type operationView struct {
 	Signed                    bool
 	Parameters                []fieldView
 	Body                      *bodyView
-	Answers                   []answerView // the good ones
+	Answers                   []answerView // successful ones
 	Errors                    []answerView
 }
 
@@ -51,7 +51,7 @@ type answerView struct {
 
 type bodyView struct {
 	MediaType string
-	Schema    string // its name, if it has one
+	Schema    string // name; may be empty
 	Repeated  bool   // the fields were shown before
 	About     template.HTML
 	Fields    []fieldView
@@ -72,7 +72,7 @@ type codeView struct {
 	Action       template.HTML
 }
 
-// node is a value of the document. The zero value is an absent one, and so is everything in it.
+// node is a value of the document. The zero value is an absent value, whose members are absent.
 type node struct{ *yaml.Node }
 
 func (n node) get(name string) node {
@@ -107,7 +107,7 @@ func (n node) isTrue() bool { return n.text() == "true" }
 
 func (n node) prose() template.HTML { return renderProse(n.text()) }
 
-// items are the elements of a list; a single value is a list of one.
+// items returns the elements of a list; a single value is a list of one.
 func (n node) items() []node {
 	if n.Node == nil {
 		return nil
@@ -130,7 +130,7 @@ func (n node) texts() []string {
 	return texts
 }
 
-// members visits a mapping in the order it was written in.
+// members visits a mapping in the order of the document.
 func (n node) members(visit func(name string, value node)) {
 	if n.Node == nil || n.Kind != yaml.MappingNode {
 		return
@@ -140,17 +140,17 @@ func (n node) members(visit func(name string, value node)) {
 	}
 }
 
-// reader reads the document into a page. The first error sticks.
+// reader converts the document into a page. It keeps the first error.
 type reader struct {
 	root    node
 	headers []fieldView
 	shown   []string // the schemas whose fields an operation shows
-	objects []string // the schemas that a field links to, in the order they were met
+	objects []string // the schemas that a field links to, in order of appearance
 	err     error
 }
 
-// follow gives what a reference leads to, and the last part of its name; a value that is none gives
-// itself.
+// follow resolves a reference and returns its target and the last part of its name. A value that is
+// not a reference is returned as it is.
 func (d *reader) follow(n node) (target node, name string) {
 	reference := n.get("$ref").text()
 	if reference == "" {
@@ -159,7 +159,7 @@ func (d *reader) follow(n node) (target node, name string) {
 	steps := strings.Split(strings.TrimPrefix(reference, "#/"), "/")
 	target = d.root.at(steps...)
 	if target.absent() {
-		d.err = cmp.Or(d.err, fmt.Errorf("reference %s leads nowhere", reference))
+		d.err = cmp.Or(d.err, fmt.Errorf("reference %s cannot be resolved", reference))
 	}
 	return target, steps[len(steps)-1]
 }
@@ -194,7 +194,7 @@ func (d *reader) groups() []groupView {
 			tags := operation.get("tags").texts()
 			at := slices.IndexFunc(groups, func(g groupView) bool { return slices.Contains(tags, g.Name) })
 			if at < 0 {
-				d.err = cmp.Or(d.err, fmt.Errorf("%s %s has no tag that the document lists", method, path))
+				d.err = cmp.Or(d.err, fmt.Errorf("%s %s has no tag of the document", method, path))
 				return
 			}
 			groups[at].Operations = append(groups[at].Operations, d.operation(strings.ToUpper(method), path, operation))
@@ -242,8 +242,8 @@ func (d *reader) operation(method, path string, n node) operationView {
 	return operation
 }
 
-// answerHeaders names the headers of an answer. Most come with many answers, so they are described
-// once, in a table of their own.
+// answerHeaders returns the names of an answer's headers. Most are the same for many answers, so
+// they are described once, in their own table.
 func (d *reader) answerHeaders(n node) []string {
 	var names []string
 	n.members(func(name string, reference node) {
@@ -259,8 +259,7 @@ func (d *reader) answerHeaders(n node) []string {
 	return names
 }
 
-// body reads the content of a request or response, which has one form; files of several types have
-// none.
+// body returns the content of a request or response. Only the first media type is described.
 func (d *reader) body(n node) *bodyView {
 	var body *bodyView
 	n.get("content").members(func(mediaType string, content node) {
@@ -287,7 +286,7 @@ func (d *reader) body(n node) *bodyView {
 	return body
 }
 
-// errorCodes finds the codes that a response's schema allows, wherever it narrows them.
+// errorCodes returns the codes that a response's schema allows, at any depth.
 func errorCodes(schema node) []string {
 	code := schema.at("properties", "code")
 	codes := append(code.get("const").texts(), code.get("enum").texts()...)

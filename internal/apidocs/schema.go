@@ -10,18 +10,18 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// fieldView is one row of a table of parameters, headers or members.
+// fieldView is a row of a table of parameters, headers or members.
 type fieldView struct {
 	Name     string
 	In       string // of parameters
 	Type     template.HTML
 	Required bool
-	Mark     string // what is worth saying about it at a glance
+	Mark     string // shown next to the name
 	About    template.HTML
 	Rules    []template.HTML
 }
 
-// markRequired is for what a client sends: it must know what it cannot leave out.
+// markRequired marks the required fields of a request.
 func markRequired(fields []fieldView) {
 	for i := range fields {
 		if fields[i].Required {
@@ -30,7 +30,7 @@ func markRequired(fields []fieldView) {
 	}
 }
 
-// markOptional is for what a client gets: it must know what it cannot count on.
+// markOptional marks the fields of a response that may be absent.
 func markOptional(fields []fieldView) []fieldView {
 	for i := range fields {
 		if !fields[i].Required {
@@ -40,8 +40,8 @@ func markOptional(fields []fieldView) []fieldView {
 	return fields
 }
 
-// fields lists the members of an object's schema. Members of objects written inside of it follow
-// their object; an object with a name of its own is linked to instead.
+// fields lists the members of an object's schema. The members of an inline object follow it; a
+// named object is linked instead.
 func (d *reader) fields(schema node) []fieldView {
 	var fields []fieldView
 	d.appendFields(&fields, "", schema)
@@ -72,7 +72,7 @@ func (d *reader) field(name string, schema node, required bool) fieldView {
 	}
 }
 
-// describe gives the types a value may have, and the rules for it, as HTML.
+// describe returns the types of a value and the rules for it, as HTML.
 func (d *reader) describe(schema node) (kinds []string, rules []template.HTML) {
 	target, name := d.follow(schema)
 	if name != "" && !target.get("properties").absent() {
@@ -105,7 +105,7 @@ func (d *reader) describe(schema node) (kinds []string, rules []template.HTML) {
 	return kinds, append(rules, bounds(schema)...)
 }
 
-// link refers to an object's own table, and sees to it that there is one.
+// link returns a link to the table of an object, and adds the table to the page.
 func (d *reader) link(name string) string {
 	if !slices.Contains(d.objects, name) && !slices.Contains(d.shown, name) {
 		d.objects = append(d.objects, name)
@@ -113,7 +113,7 @@ func (d *reader) link(name string) string {
 	return `<a href="#object-` + html.EscapeString(name) + `">` + html.EscapeString(name) + "</a>"
 }
 
-// bounds are the rules that a schema itself states.
+// bounds returns the rules of a schema.
 func bounds(schema node) []template.HTML {
 	var rules []template.HTML
 	add := func(text string) { rules = append(rules, template.HTML(text)) } // escaped below
@@ -153,7 +153,7 @@ func bounds(schema node) []template.HTML {
 	return rules
 }
 
-// grouped writes a number with a comma between thousands.
+// grouped formats a number with a comma between thousands.
 func grouped(number string) string {
 	if strings.ContainsAny(number, ".-") || len(number) < 5 {
 		return html.EscapeString(number)
@@ -171,7 +171,7 @@ func literal(value node) string {
 	return "<code>" + html.EscapeString(text.String()) + "</code>"
 }
 
-// writeJSON writes a value of the document as the JSON it stands for, its members in their order.
+// writeJSON writes a YAML value as JSON, with its members in their order.
 func writeJSON(out *strings.Builder, value node, indent string) {
 	if value.absent() {
 		return

@@ -14,14 +14,14 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// The incidents that the ledger opens by itself.
+// The kinds of incidents that the ledger opens.
 const (
 	incidentFinalityBroken  = "finality_broken"  // halting: final blocks were replaced
-	incidentFundingMismatch = "funding_mismatch" // a funding names a draft and is not the one that the draft promised
+	incidentFundingMismatch = "funding_mismatch" // a funding names a draft and differs from its quote
 	incidentFundingRepeated = "funding_repeated" // a mission was funded twice, which the contract does not allow
-	incidentUnexpectedClose = "unexpected_close" // halting: a mission was closed with the settler's signature and not by us
+	incidentUnexpectedClose = "unexpected_close" // halting: a mission was closed with a settler's signature that the service did not ask for
 
-	incidentUnexpectedPayment = "unexpected_payment" // halting: a slot was paid with the settler's signature and not as we promised
+	incidentUnexpectedPayment = "unexpected_payment" // halting: a slot was paid with a settler's signature, and not to its contributor
 )
 
 // IncidentKinds lists the kinds of incidents that the use cases open, for metrics that start at 0.
@@ -30,22 +30,21 @@ var IncidentKinds = []string{
 	incidentPayoutFailed, incidentPayoutCap, incidentBooksMismatch,
 }
 
-// Position says how far a chain was followed, or fails with [store.ErrNotFound] before the first
+// Position returns how far a chain was followed. It fails with [store.ErrNotFound] before the first
 // block.
 func (l *Ledger) Position(ctx context.Context, chainID uint64) (onchain.Position, error) {
 	return l.store.ChainPosition(ctx, chainID)
 }
 
-// Begin makes a block the first position on a chain. It fails with [store.ErrConflict] when there
-// is one.
+// Begin stores the first position on a chain. It fails with [store.ErrConflict] when there is one.
 func (l *Ledger) Begin(ctx context.Context, chainID uint64, start onchain.Block) error {
 	return l.store.Tx(ctx, func(tx *store.Tx) error {
 		return tx.StartChain(onchain.Position{ChainID: chainID, Start: start.Number, Tip: start, Head: start.Number})
 	})
 }
 
-// EarliestInterest is a time before which nothing on the chain can concern the service: when the
-// oldest draft was made, or now.
+// EarliestInterest is a time before which no event concerns the service: the creation of the oldest
+// draft, or now.
 func (l *Ledger) EarliestInterest(ctx context.Context) (time.Time, error) {
 	oldest, err := l.store.OldestDraft(ctx)
 	if errors.Is(err, store.ErrNotFound) {
@@ -64,12 +63,11 @@ func (l *Ledger) Factories(ctx context.Context, chainID uint64) ([]sortie.Addres
 	return l.store.Factories(ctx, chainID)
 }
 
-// Advance moves the position on a chain, with everything that follows from it, in one transaction:
-// what stood above After is taken back, newest first, then the new events are applied in their
-// order.
+// Advance moves the position on a chain in one transaction with everything that follows from it:
+// events above After are undone, newest first, then the new events are applied in order.
 //
-// It fails with [store.ErrConflict], and changes nothing, when the position is no longer the one
-// the step was made for.
+// It fails with [store.ErrConflict], and changes nothing, when the position is not the one that the
+// step begins at.
 func (l *Ledger) Advance(ctx context.Context, step onchain.Advance) (onchain.Position, error) {
 	if err := checkAdvance(step); err != nil {
 		return onchain.Position{}, err
@@ -92,7 +90,7 @@ func newTip(step onchain.Advance) onchain.Block {
 	return step.Blocks[len(step.Blocks)-1]
 }
 
-// checkAdvance refuses a step that contradicts itself: the ledger does not rely on who computed it.
+// checkAdvance refuses a step that contradicts itself.
 func checkAdvance(step onchain.Advance) error {
 	was, after, tip := step.Was, step.After, newTip(step)
 	if step.ChainID != was.ChainID || after.Number > was.Tip.Number || after.Number == was.Tip.Number && after.Hash != was.Tip.Hash {
@@ -105,16 +103,16 @@ func checkAdvance(step onchain.Advance) error {
 		}
 		last = block.Number
 	}
-	// Only blocks that were followed are final here, and final only grows, unless finality itself
-	// was broken.
+	// Only followed blocks are final here, and the final block only advances, unless final blocks
+	// were replaced.
 	if step.Head < tip.Number || step.Final > tip.Number || step.Final < was.Final && after.Number >= was.Final {
 		return fmt.Errorf("advance: tip %d, head %d and final %d do not go together, or with final %d before", tip.Number, step.Head, step.Final, was.Final)
 	}
 	return checkOrder(step.Events, after.Number, tip.Number)
 }
 
-// checkOrder refuses events that are not those of the blocks behind one up to another, each once
-// and in the order of the chain.
+// checkOrder refuses events that are not in the blocks after one up to another, each once and in
+// the order of the chain.
 func checkOrder(events []onchain.Event, after, upTo uint64) error {
 	for i, event := range events {
 		inside := event.Block > after && event.Block <= upTo
@@ -132,7 +130,7 @@ func checkOrder(events []onchain.Event, after, upTo uint64) error {
 func (tx *writeTx) advance(step onchain.Advance) (onchain.Position, error) {
 	moved, err := tx.MoveChain(step.Was, newTip(step), step.Head, step.Final)
 	if err != nil {
-		return onchain.Position{}, lostRace{err} // somebody else follows the chain
+		return onchain.Position{}, lostRace{err} // another process follows the chain
 	}
 	if step.After.Number < step.Was.Tip.Number {
 		if err := tx.takeBack(step); err != nil {
@@ -159,7 +157,7 @@ func (tx *writeTx) advance(step onchain.Advance) (onchain.Position, error) {
 	return moved, err
 }
 
-// takeBack undoes what stood above the common ancestor of the old chain and the new.
+// takeBack undoes the events above the common ancestor of the old chain and the new one.
 func (tx *writeTx) takeBack(step onchain.Advance) error {
 	if step.After.Number < step.Was.Final {
 		err := tx.incident(incidentFinalityBroken, true,
@@ -181,23 +179,23 @@ func (tx *writeTx) takeBack(step onchain.Advance) error {
 	return nil
 }
 
-// apply does what an event on the canonical chain entails.
+// apply applies an event of the canonical chain.
 func (tx *writeTx) apply(chainID uint64, event *onchain.Event) error {
 	switch event.Kind {
 	case onchain.EventMissionFunded:
 		return tx.applyFunding(chainID, event)
 	case onchain.EventMissionClosed:
 		return tx.applyClosing(chainID, event)
-	default: // payments and the rest move no draft; payments are applied all at once
+	default: // other events move no draft; applyPayments applies payments
 		return nil
 	}
 }
 
-// applyFunding takes a funding for a draft's if it is the one that the draft promised.
+// applyFunding records a funding if it is the one that the draft's quote is for.
 func (tx *writeTx) applyFunding(chainID uint64, event *onchain.Event) error {
 	err := store.ErrNotFound
 	var state *draftState
-	if mission.ValidMissionID(event.Funded.MissionID) { // the text is the chain's: not every one can be asked for
+	if mission.ValidMissionID(event.Funded.MissionID) { // the text comes from the chain
 		state, err = tx.load(event.Funded.MissionID)
 	}
 	if errors.Is(err, store.ErrNotFound) {
@@ -246,12 +244,12 @@ func paidIn(chainID uint64, event *onchain.Event) mission.Escrow {
 	}
 }
 
-// applyClosing notes that a mission's money left the contract. The draft moves when the closing is
-// final: see [App.Deepen].
+// applyClosing records that a mission's money left the contract. The draft moves when the closing
+// is final: see [Ledger.Confirm].
 func (tx *writeTx) applyClosing(chainID uint64, event *onchain.Event) error {
 	state, err := tx.loadByKey(event.MissionKey)
 	if errors.Is(err, store.ErrNotFound) {
-		return nil // of a funding that does not count
+		return nil // its funding was not recorded
 	}
 	if err != nil {
 		return err
@@ -269,10 +267,9 @@ func (tx *writeTx) applyClosing(chainID uint64, event *onchain.Event) error {
 	})
 }
 
-// expectClosing opens an incident that halts when a mission was closed with a signature of the
-// settler that the service did not ask for: a theft of its key, or a bug. Creators reclaim without
-// any signature, and a rejected mission is closed by the first to send the signature that its
-// refund made public.
+// expectClosing opens a halting incident when a mission was closed with a settler's signature that
+// the service did not ask for: its key was stolen, or there is a bug. A reclaim needs no signature,
+// and anyone may send the signed closing of a rejected mission once it is public.
 func (tx *writeTx) expectClosing(d *draftState, event *onchain.Event) error {
 	if event.Closed.Reason == closedByCreator || d.draft.State.Decision == mission.DecisionRejected {
 		return nil
@@ -298,8 +295,8 @@ func (tx *writeTx) setClosing(d *draftState, closing *onchain.Closing) error {
 	return nil
 }
 
-// undo takes back what an event entailed that is no longer on the canonical chain. An event that
-// did not count when it came does not count when it goes.
+// undo reverts an event that is no longer on the canonical chain. An event that was not recorded is
+// ignored.
 func (tx *writeTx) undo(chainID uint64, event *onchain.Event) error {
 	switch event.Kind {
 	case onchain.EventMissionFunded, onchain.EventMissionClosed:
@@ -324,7 +321,7 @@ func (tx *writeTx) undo(chainID uint64, event *onchain.Event) error {
 	}
 }
 
-// fundedIn reports whether the account's funding is in a contract of a chain.
+// fundedIn reports whether the draft's funding is in a contract of a chain.
 func (d *draftState) fundedIn(chainID uint64, factory sortie.Address) bool {
 	return d.funding != nil && d.funding.ChainID == chainID && d.draft.Factory == factory
 }
@@ -343,7 +340,7 @@ func isClosing(chainID uint64, d *draftState, event *onchain.Event) bool {
 }
 
 func (tx *writeTx) undoClosing(d *draftState) error {
-	if d.draft.State.Refunded { // it counted because it was final
+	if d.draft.State.Refunded { // it was final
 		err := tx.incident(incidentFinalityBroken, true,
 			"The refund of mission %s (draft %s) in transaction %s was final and is no longer on the chain.",
 			d.draft.MissionID, d.draft.ID, d.funding.Closed.Transaction)

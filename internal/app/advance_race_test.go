@@ -13,7 +13,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// together runs functions at the same moment and returns their errors.
+// together runs functions concurrently and returns their errors.
 func together(calls ...func() error) []error {
 	failures := make([]error, len(calls))
 	var ready, done sync.WaitGroup
@@ -32,7 +32,7 @@ func together(calls ...func() error) []error {
 	return failures
 }
 
-// Two processes may believe that they follow the chain. One of them moves it.
+// Of several processes that follow the chain, one advances it.
 func TestOneOfManyFollowersWins(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -63,24 +63,24 @@ func TestOneOfManyFollowersWins(t *testing.T) {
 				}
 			}
 			if winner < 0 {
-				t.Fatal("nobody moved the chain")
+				t.Fatal("no process moved the chain, want one")
 			}
 			a.follow(steps[winner], moved[winner])
 			a.wantState(draft, mission.State{Depth: mission.DepthSeen, Decision: mission.DecisionNone})
 			funding, err := a.db.FundingOf(context.Background(), draft.ID)
 			if err != nil || funding.BlockHash != steps[winner].Blocks[0].Hash {
-				t.Fatalf("the funding is %+v, %v", funding, err)
+				t.Fatalf("the funding is %+v, %v, want %v", funding, err, steps[winner].Blocks[0].Hash)
 			}
 		}
 		events, err := a.db.ChainEvents(context.Background(), testChain, 0, 1<<40)
 		if err != nil || len(events) != 10 {
-			t.Errorf("%d events of 10 fundings, %v", len(events), err)
+			t.Errorf("%d events of 10 fundings, %v, want 10", len(events), err)
 		}
 	})
 }
 
-// Operators, the chain and the finality of a funding meet at one draft. Whatever comes first, the
-// outcome is one that could have come about one after the other.
+// Operators, the chain and finality change one draft concurrently. The outcome is the same as one
+// after the other.
 func TestDecisionsRaceTheChain(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -92,7 +92,7 @@ func TestDecisionsRaceTheChain(t *testing.T) {
 			draft = a.bury(draft, mission.DepthConfirmed)
 			fundedIn := a.position.Tip.Number - testConfirmations + 1
 			a.finalize(fundedIn) // it may be locked now, and is not yet
-			list := a.toDeepen()
+			list := a.pendingConfirmations()
 			reorg := a.step(fundedIn - 1)
 			reorg.Blocks, reorg.Head, reorg.Final = []onchain.Block{a.mine(fundedIn)}, a.position.Head, fundedIn
 			var moved onchain.Position
@@ -117,8 +117,7 @@ func TestDecisionsRaceTheChain(t *testing.T) {
 	})
 }
 
-// checkRace holds a draft against what must be true after its funding is gone and operators tried
-// to decide.
+// checkRace checks a draft after its funding was removed and operators tried to decide.
 func (a *testApp) checkRace(draft store.Draft, failures []error) {
 	a.t.Helper()
 	after := a.checkDraft(draft.ID)
@@ -132,9 +131,9 @@ func (a *testApp) checkRace(draft store.Draft, failures []error) {
 	review, err := a.db.ReviewOf(context.Background(), draft.ID)
 	switch {
 	case won > 1:
-		a.t.Fatalf("%d decisions were made", won)
+		a.t.Fatalf("got %d decisions, want 1 at most", won)
 	case won == 0 && !errors.Is(err, store.ErrNotFound):
-		a.t.Fatalf("nobody decided, and the review is %+v, %v", review, err)
+		a.t.Fatalf("no decision succeeded: got review %+v, error %v, want %v", review, err, store.ErrNotFound)
 	case won == 1 && (err != nil || review.Decision != after.State.Decision):
 		a.t.Fatalf("the draft is %+v, its review %+v, %v", after.State, review, err)
 	case rejected != (after.State.Decision == mission.DecisionRejected):
@@ -148,14 +147,14 @@ func (a *testApp) checkRace(draft store.Draft, failures []error) {
 	}
 	waiting := a.count(`SELECT COUNT(*) FROM drafts WHERE list_status = 'pending_funding'`) // all of them are hers
 	if counted := a.unfundedDrafts(alice); counted != waiting {
-		a.t.Fatalf("%d drafts wait for funding, %d are counted", waiting, counted)
+		a.t.Fatalf("%d drafts wait for funding, %d are counted, want %v", waiting, counted, waiting)
 	}
 	if entries := a.count(`SELECT COUNT(*) FROM audit WHERE subject = $1`, draft.ID); entries != won {
-		a.t.Fatalf("%d audit entries for %d decisions", entries, won)
+		a.t.Fatalf("%d audit entries for %d decisions, want %v", entries, won, won)
 	}
 }
 
-// The limit of unfunded drafts and the chain change the same number.
+// Drafts and the chain change the count of unfunded drafts concurrently.
 func TestTheCountOfUnfundedDraftsSurvivesRaces(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -168,7 +167,7 @@ func TestTheCountOfUnfundedDraftsSurvivesRaces(t *testing.T) {
 			fundings = append(fundings, fundingOf(drafts[i]))
 		}
 		a.extend(fundings, nil, nil)
-		list := a.toDeepen()
+		list := a.pendingConfirmations()
 		calls := []func() error{func() error { return a.ledger.Confirm(ctx, list) }}
 		for _, draft := range drafts[:4] {
 			calls = append(calls, func() error { _, err := a.operators.Reject(ctx, reviewer, draft.ID, "No."); return err })
@@ -178,7 +177,7 @@ func TestTheCountOfUnfundedDraftsSurvivesRaces(t *testing.T) {
 		}
 		for _, draft := range drafts {
 			if after := a.checkDraft(draft.ID); after.State.Depth != mission.DepthConfirmed {
-				t.Errorf("draft is %+v", after.State)
+				t.Errorf("draft is %+v, want %v", after.State, mission.DepthConfirmed)
 			}
 		}
 		for i, draft := range drafts {
@@ -187,13 +186,12 @@ func TestTheCountOfUnfundedDraftsSurvivesRaces(t *testing.T) {
 			}
 		}
 		if counted := a.unfundedDrafts(alice); counted != 0 {
-			t.Errorf("%d unfunded drafts are counted", counted)
+			t.Errorf("%d unfunded drafts are counted, want 0", counted)
 		}
 	})
 }
 
-// A close that vanishes just when the mission is rejected leaves a refund to be done: one of the
-// two must see the other.
+// A reorganization removes a closing while the mission is rejected. The refund must be queued.
 func TestNoRefundIsLostBetweenADecisionAndTheChain(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -213,13 +211,14 @@ func TestNoRefundIsLostBetweenADecisionAndTheChain(t *testing.T) {
 			a.follow(reorg, moved)
 			a.wantState(draft, mission.State{Depth: mission.DepthConfirmed, Decision: mission.DecisionRejected})
 			if jobs := a.refundJobs(draft); jobs != 1 {
-				t.Fatalf("round %d: %d refund jobs", round, jobs)
+				t.Fatalf("round %d: %d refund jobs, want 1", round, jobs)
 			}
 		}
 	})
 }
 
-// A refund that is confirmed just when it vanishes must not be left as confirmed.
+// A reorganization removes a closing while its refund is confirmed. The refund must not stay
+// confirmed.
 func TestNoRefundIsConfirmedThatVanishes(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -230,7 +229,7 @@ func TestNoRefundIsConfirmedThatVanishes(t *testing.T) {
 			a.reject(draft)
 			a.extend([]onchain.Event{closingOf(draft, 1)})
 			a.finalize(a.position.Tip.Number)
-			list := a.toDeepen()
+			list := a.pendingConfirmations()
 			reorg := a.step(a.position.Tip.Number-1, nil)
 			var moved onchain.Position
 			for _, err := range together(

@@ -44,7 +44,7 @@ func wantCode(t testing.TB, err error, code sortie.Code) {
 	}
 }
 
-// The whole story, and what its events say.
+// A draft from its creation to publication, with all its events.
 func TestFromFundingToPublication(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -71,10 +71,10 @@ func TestFromFundingToPublication(t *testing.T) {
 			}
 			a.must(json.Unmarshal(event.Data, &facts))
 			if facts.DraftID != draft.ID || facts.MissionID != draft.MissionID || facts.TransactionHash != funding.Transaction || facts.BlockNumber != funding.Block {
-				t.Errorf("%s says %s", event.Type, event.Data)
+				t.Errorf("event %s has data %s, want the transaction and block of its funding", event.Type, event.Data)
 			}
 			if wantReason := event.Type == string(sortie.EventMissionApproved); (facts.Reason == "Well described.") != wantReason {
-				t.Errorf("%s says %s", event.Type, event.Data)
+				t.Errorf("event %s has data %s, want the transaction and block of its funding", event.Type, event.Data)
 			}
 		}
 	})
@@ -88,11 +88,11 @@ func TestEverythingIsApprovedOnRequest(t *testing.T) {
 		sortie.EventMissionApproved, sortie.EventMissionPublished)
 	review, err := a.db.ReviewOf(context.Background(), draft.ID)
 	if err != nil || review.Operator != "auto" {
-		t.Errorf("the review is %+v, %v", review, err)
+		t.Errorf("the review is %+v, %v, want auto", review, err)
 	}
 }
 
-// A funding that differs in anything is not the draft's, and somebody should know.
+// A funding that differs from the quote is not recorded and opens an incident.
 func TestFundingsThatDoNotCount(t *testing.T) {
 	t.Parallel()
 	a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
@@ -116,7 +116,7 @@ func TestFundingsThatDoNotCount(t *testing.T) {
 			return incident.Kind == "funding_mismatch" && !incident.Halting && strings.Contains(incident.Detail, draft.ID) && strings.Contains(incident.Detail, "another "+name+" than")
 		})
 		if !found {
-			t.Errorf("another %s: no incident says so: %+v", name, incidents)
+			t.Errorf("another %s: got incidents %+v, want one about it", name, incidents)
 		}
 	}
 }
@@ -134,7 +134,7 @@ func TestAMissionIsFundedOnce(t *testing.T) {
 	a.wantState(draft, mission.Created())
 }
 
-// What is acted on was asked about a moment ago. Meanwhile the chain may have changed.
+// Confirm ignores what changed since it was listed.
 func TestWhatWasListedIsHeldAgainstThePresent(t *testing.T) {
 	t.Parallel()
 	const seen, confirmed = mission.DepthSeen, mission.DepthConfirmed
@@ -166,9 +166,9 @@ func TestWhatWasListedIsHeldAgainstThePresent(t *testing.T) {
 			a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
 			draft := a.create(alice, "k")
 			a.extend([]onchain.Event{fundingOf(draft)}, nil, nil)
-			list := a.toDeepen()
+			list := a.pendingConfirmations()
 			if len(list) != 1 || list[0].To != confirmed {
-				t.Fatalf("listed %+v", list)
+				t.Fatalf("got confirmations %+v, want one", list)
 			}
 			c.meanwhile(a, draft)
 			a.must(a.ledger.Confirm(context.Background(), list))
@@ -180,28 +180,28 @@ func TestWhatWasListedIsHeldAgainstThePresent(t *testing.T) {
 func TestALockIsHeldAgainstThePresent(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		meanwhile func(a *testApp, draft store.Draft, list []onchain.Deepening)
+		meanwhile func(a *testApp, draft store.Draft, list []onchain.Confirmation)
 		want      mission.Depth
 	}{
-		"halted": {func(a *testApp, _ store.Draft, _ []onchain.Deepening) {
+		"halted": {func(a *testApp, _ store.Draft, _ []onchain.Confirmation) {
 			a.must(a.ledger.ReportIncident(context.Background(), "test", "Stop.", true))
 		}, mission.DepthConfirmed},
-		"money gone": {func(a *testApp, draft store.Draft, _ []onchain.Deepening) {
+		"money gone": {func(a *testApp, draft store.Draft, _ []onchain.Confirmation) {
 			a.extend([]onchain.Event{closingOf(draft, 2)})
 		}, mission.DepthConfirmed},
-		"listed for a block that is not final": {func(_ *testApp, _ store.Draft, list []onchain.Deepening) {
+		"listed for a block that is not final": {func(_ *testApp, _ store.Draft, list []onchain.Confirmation) {
 			list[0].Block++ // the row's block counts
 		}, mission.DepthConfirmed},
-		"nothing": {func(*testApp, store.Draft, []onchain.Deepening) {}, mission.DepthLocked},
+		"nothing": {func(*testApp, store.Draft, []onchain.Confirmation) {}, mission.DepthLocked},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := openTestApp(t, sqliteDatabase(t), testAppOptions{autoApprove: true})
 			draft := a.fund(alice, "k", mission.DepthConfirmed)
 			a.finalize(a.position.Tip.Number)
-			list := a.toDeepen()
+			list := a.pendingConfirmations()
 			if len(list) != 1 || list[0].To != mission.DepthLocked {
-				t.Fatalf("listed %+v", list)
+				t.Fatalf("got confirmations %+v, want one", list)
 			}
 			c.meanwhile(a, draft, list)
 			a.must(a.ledger.Confirm(context.Background(), list))
@@ -210,20 +210,19 @@ func TestALockIsHeldAgainstThePresent(t *testing.T) {
 	}
 }
 
-// Whoever says that a funding may be locked, it is not before the position says that its block is
-// final.
+// A funding is locked only when its block is final, whatever the caller of Confirm passes.
 func TestNothingIsPublishedBelowTheLock(t *testing.T) {
 	t.Parallel()
 	a := openTestApp(t, sqliteDatabase(t), testAppOptions{autoApprove: true})
 	draft := a.fund(alice, "k", mission.DepthConfirmed)
 	funding, err := a.db.FundingOf(context.Background(), draft.ID)
 	a.must(err)
-	forged := []onchain.Deepening{{Terms: draft.Terms(), Funding: funding, To: mission.DepthLocked}}
+	forged := []onchain.Confirmation{{Terms: draft.Terms(), Funding: funding, To: mission.DepthLocked}}
 	a.must(a.ledger.Confirm(context.Background(), forged))
 	a.wantState(draft, mission.State{Depth: mission.DepthConfirmed, Decision: mission.DecisionApproved})
 }
 
-// Nor is a refund counted before its block is final.
+// A refund is counted only when its block is final.
 func TestNothingIsRefundedBelowTheLock(t *testing.T) {
 	t.Parallel()
 	a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
@@ -231,25 +230,25 @@ func TestNothingIsRefundedBelowTheLock(t *testing.T) {
 	a.extend([]onchain.Event{closingOf(draft, 2)})
 	funding, err := a.db.FundingOf(context.Background(), draft.ID)
 	a.must(err)
-	forged := []onchain.Deepening{{Terms: draft.Terms(), Funding: funding, To: mission.DepthLocked, Refund: true}}
+	forged := []onchain.Confirmation{{Terms: draft.Terms(), Funding: funding, To: mission.DepthLocked, Refund: true}}
 	a.must(a.ledger.Confirm(context.Background(), forged))
 	a.wantState(draft, mission.State{Depth: mission.DepthLocked, Decision: mission.DecisionNone})
 }
 
-// A refund counts when its block is final, and then only the one that was asked about.
+// A refund counts when its block is final, and only the closing that was confirmed.
 func TestARefundIsHeldAgainstThePresent(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		meanwhile func(a *testApp, draft store.Draft, list []onchain.Deepening)
+		meanwhile func(a *testApp, draft store.Draft, list []onchain.Confirmation)
 		refunded  bool
 	}{
-		"another close": {func(a *testApp, draft store.Draft, _ []onchain.Deepening) {
+		"another close": {func(a *testApp, draft store.Draft, _ []onchain.Confirmation) {
 			a.advance(a.step(a.position.Tip.Number-1, []onchain.Event{closingOf(draft, 1)}))
 		}, false},
-		"no close": {func(a *testApp, _ store.Draft, _ []onchain.Deepening) {
+		"no close": {func(a *testApp, _ store.Draft, _ []onchain.Confirmation) {
 			a.advance(a.step(a.position.Tip.Number-1, nil))
 		}, false},
-		"nothing": {func(*testApp, store.Draft, []onchain.Deepening) {}, true},
+		"nothing": {func(*testApp, store.Draft, []onchain.Confirmation) {}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -258,18 +257,18 @@ func TestARefundIsHeldAgainstThePresent(t *testing.T) {
 			_, err := a.operators.Reject(context.Background(), reviewer, draft.ID, "No.")
 			a.must(err)
 			a.extend([]onchain.Event{closingOf(draft, 1)})
-			if list := a.toDeepen(); len(list) != 0 {
-				t.Fatalf("listed %+v before it is final", list)
+			if list := a.pendingConfirmations(); len(list) != 0 {
+				t.Fatalf("got confirmations %+v before the block is final, want none", list)
 			}
 			a.finalize(a.position.Tip.Number)
-			list := slices.DeleteFunc(a.toDeepen(), func(d onchain.Deepening) bool { return !d.Refund })
+			list := slices.DeleteFunc(a.pendingConfirmations(), func(d onchain.Confirmation) bool { return !d.Refund })
 			if len(list) != 1 {
-				t.Fatalf("listed %+v", list)
+				t.Fatalf("got confirmations %+v, want one", list)
 			}
 			c.meanwhile(a, draft, list)
 			a.must(a.ledger.Confirm(context.Background(), list))
 			if got := a.checkDraft(draft.ID).State.Refunded; got != c.refunded {
-				t.Errorf("refunded is %t", got)
+				t.Errorf("refunded is %t, want %v", got, c.refunded)
 			}
 		})
 	}
@@ -285,7 +284,7 @@ func TestBrokenFinalityHaltsUntilAPersonHasLooked(t *testing.T) {
 		_, err := a.operators.Approve(ctx, reviewer, draft.ID, "")
 		a.must(err)
 	}
-	// From here on the fundings of the first two are gone, and only bob's comes back.
+	// The fundings of the first two are removed, and only bob's is added again.
 	a.advance(a.step(testStart, []onchain.Event{fundingOf(approved), fundingOf(locked)}, nil, nil, nil, nil, nil))
 	a.wantState(published, mission.State{Depth: mission.DepthNone, Decision: mission.DecisionApproved})
 	halted, err := a.ledger.Halted(ctx)
@@ -294,7 +293,7 @@ func TestBrokenFinalityHaltsUntilAPersonHasLooked(t *testing.T) {
 	}
 	for _, incident := range a.incidents() {
 		if incident != "finality_broken" {
-			t.Errorf("incident %s", incident)
+			t.Errorf("incident %s, want finality_broken", incident)
 		}
 	}
 	a.finalize(a.position.Tip.Number)
@@ -322,7 +321,7 @@ func (a *testApp) clearIncidents() {
 	}
 }
 
-// A mission whose creator took the money back before anybody decided is rejected by that.
+// A mission that its creator reclaimed before a decision is rejected.
 func TestAReclaimDecides(t *testing.T) {
 	t.Parallel()
 	for reason, wantActor := range map[uint8]string{2: "reclaim", 1: "chain"} {
@@ -340,10 +339,10 @@ func TestAReclaimDecides(t *testing.T) {
 			a.wantState(draft, mission.State{Depth: mission.DepthLocked, Decision: mission.DecisionRejected, Refunded: true})
 			review, err := a.db.ReviewOf(context.Background(), draft.ID)
 			if err != nil || review.Operator != wantActor {
-				t.Errorf("the review is %+v, %v", review, err)
+				t.Errorf("the review is %+v, %v, want %v", review, err, wantActor)
 			}
 			if jobs := a.refundJobs(draft); jobs != 0 {
-				t.Errorf("%d jobs for a refund that happened", jobs)
+				t.Errorf("%d jobs for a refund that happened, want 0", jobs)
 			}
 			if unexpected := slices.Contains(a.incidents(), "unexpected_close"); unexpected != (reason == 1) {
 				t.Errorf("the incidents are %v", a.incidents())
@@ -398,7 +397,7 @@ func TestStepsThatContradictThemselves(t *testing.T) {
 		step := a.step(tip, fund, fund)
 		change(&step)
 		if _, err := a.ledger.Advance(context.Background(), step); err == nil || errors.Is(err, store.ErrConflict) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got error %v, want a refusal", name, err)
 		}
 	}
 	position, err := a.ledger.Position(context.Background(), testChain)
@@ -408,7 +407,7 @@ func TestStepsThatContradictThemselves(t *testing.T) {
 	a.wantState(draft, mission.Created())
 }
 
-// A job that cannot be queued takes everything with it that made it necessary.
+// When a job cannot be queued, its transaction fails.
 func TestNothingHappensWithoutItsJob(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -427,15 +426,15 @@ func TestNothingHappensWithoutItsJob(t *testing.T) {
 			t.Errorf("a review is left: %v", err)
 		}
 		a.extend([]onchain.Event{fundingOf(late)}, nil, nil)
-		if err := a.ledger.Confirm(ctx, a.toDeepen()); !errors.Is(err, broken) {
-			t.Errorf("deepen: %v", err)
+		if err := a.ledger.Confirm(ctx, a.pendingConfirmations()); !errors.Is(err, broken) {
+			t.Errorf("Confirm: got error %v, want the error of the queue", err)
 		}
 		a.wantState(late, mission.State{Depth: mission.DepthSeen, Decision: mission.DecisionRejected})
 		a.queue.fail = nil
 		a.settle()
 		a.wantState(late, mission.State{Depth: mission.DepthConfirmed, Decision: mission.DecisionRejected})
 		if jobs := a.refundJobs(late); jobs != 1 {
-			t.Errorf("%d jobs", jobs)
+			t.Errorf("got %d jobs, want 0", jobs)
 		}
 	})
 }
@@ -462,7 +461,7 @@ func TestWhereFollowingBegins(t *testing.T) {
 	}
 	factories, err := a.ledger.Factories(ctx, testChain)
 	if err != nil || !slices.Equal(factories, []sortie.Address{factory}) {
-		t.Errorf("factories %v, %v", factories, err)
+		t.Errorf("got factories %v, error %v, want both", factories, err)
 	}
 }
 

@@ -1,12 +1,12 @@
-// Package app holds the use cases of the service: what happens when somebody creates a draft, when
-// the chain moves, when a contributor submits something, when an operator decides. Each is one
-// function that reads, decides with packages mission and verify, and writes in one transaction.
-// Files are put into the media store before a row points to them, and looked at outside of
-// transactions.
+// Package app holds the use cases of the service: a creator creates a draft, the chain advances, a
+// contributor submits a file, an operator decides. Each is one function that reads, decides with
+// packages mission and verify, and writes in one transaction. Files are stored before a row refers
+// to them, and read outside of transactions.
 //
-// It knows no HTTP, no SQL, no keys and no nodes: package chain tells it what the chain holds
-// ([App.Advance], [App.Deepen]). Its errors are [sortie.Error] with a code, or unplanned and
-// therefore internal.
+// [App] serves creators, contributors and the public, [Operators] serves operators, and [Ledger]
+// records what the chain holds: the follower calls [Ledger.Advance] and [Ledger.Confirm]. The
+// package knows no HTTP, no SQL, no keys and no nodes. Its errors are [sortie.Error] with a code;
+// any other error is internal.
 package app
 
 import (
@@ -17,6 +17,8 @@ import (
 	"log/slog"
 	"math/big"
 	"time"
+
+	"github.com/ethereum/go-ethereum/common/lru"
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/blob"
@@ -36,7 +38,7 @@ type Token struct {
 	Decimals int
 }
 
-// Config is what the use cases work with.
+// Config configures the use cases.
 type Config struct {
 	Store  *store.DB
 	Issuer *funding.Issuer
@@ -45,57 +47,55 @@ type Config struct {
 	Now    func() time.Time
 	Logger *slog.Logger
 
-	Queue         Queue            // nil: this process does nothing that needs a job
-	Operators     []sortie.Address // who may review and clear incidents
-	AutoApprove   bool             // a confirmed funding is its own approval
-	Confirmations uint64           // blocks after which a funding is reviewed; 0: [onchain.DefaultConfirmations]
+	Queue         Queue            // nil: use cases that need a job fail
+	Operators     []sortie.Address // wallets of the operators
+	AutoApprove   bool             // approve every mission when its funding is confirmed
+	Confirmations uint64           // blocks before a funding is reviewed; 0: [onchain.DefaultConfirmations]
 	Sender        sortie.Address   // the account that pays for the service's own transactions
 
-	OperatorLimits map[sortie.Token]*big.Int // base units that an operator accepts within an hour without an alarm; none: no limit
-	SecondOperator bool                      // above the limit a second operator must accept, too
+	OperatorLimits map[sortie.Token]*big.Int // base units that an operator may accept within an hour without an incident; no entry: no limit
+	SecondOperator bool                      // above the limit a second operator must accept as well
 
-	// TrustBlockTime says that the times of blocks are those of the world: not on a development
-	// chain, which can jump.
+	// TrustBlockTime compares the service's clock with the times of blocks. It must be false on a
+	// development chain, whose time can jump.
 	TrustBlockTime bool
-	// DraftRetention is how long a draft may stay unfunded before it is removed; 0: for ever.
+	// DraftRetention is how long a draft may stay unfunded before it is removed; 0 keeps drafts.
 	DraftRetention time.Duration
 
-	Wake func() // makes the follower look at the chain now; nil: it looks when its time has come
+	Wake func() // makes the follower read the chain now; may be nil
 
-	Media          *blob.Objects    // nil: nobody can submit anything
-	Incoming       *blob.Incoming   // where uploads are until they are whole; nil only if Media is
+	Media          *blob.Objects    // nil: the service takes no submissions
+	Incoming       *blob.Incoming   // holds incomplete uploads; nil only if Media is
 	Ingester       *ingest.Ingester // nil: this process checks no submissions
 	Verification   *verify.Verifier // nil: a person decides about every submission
-	AcceptanceHold time.Duration    // for which an acceptance can be taken back
+	AcceptanceHold time.Duration    // before an acceptance becomes final
 	Reservations   ReservationLimits
-	Settler        Settler                   // nil: receipts wait
-	SettlerAddress sortie.Address            // whose signature the settler gives; zero: receipts are never renewed
+	Settler        Settler                   // nil: receipts are not signed
+	SettlerAddress sortie.Address            // of the settler's key; zero: receipts are never renewed
 	SettlerRole    SettlerRole               // nil: receipts are never renewed
-	PayoutInterval time.Duration             // that payouts of a mission wait for others to share a transaction
-	PayoutCaps     map[sortie.Token]*big.Int // base units that settlements are made for within an hour; none: no cap
-	PaidSlots      PaidSlots                 // nil: the contract is not asked whether it paid what its events say
+	PayoutInterval time.Duration             // that payouts of a mission wait to share a transaction
+	PayoutCaps     map[sortie.Token]*big.Int // base units that are settled within an hour; no entry: no cap
+	PaidSlots      PaidSlots                 // nil: payments are not checked in the contract
 	Contract       ContractBooks             // nil: the books are not compared with the chain
 	SolvencyEvery  time.Duration             // between comparisons of the books with the chain
-	WakeSender     func()                    // makes the sender look now; nil: it looks when its time has come
+	WakeSender     func()                    // makes the sender run now; may be nil
 	Links          LinkBuilder               // of the links that the verification provider is sent
 }
 
-// Settler signs the payment of one slot: the receipt of its contributor.
+// Settler signs the settlement of one slot: the receipt of its contributor.
 type Settler func(ctx context.Context, domain sortie.Domain, settlement sortie.Settlement) (sortie.Bytes, error)
 
-// SettlerRole asks a contract whether a key may sign settlements. Answers come from as many nodes
-// as money depends on.
+// SettlerRole asks a contract whether a key may sign settlements. A quorum of nodes answers.
 type SettlerRole func(ctx context.Context, factory, account sortie.Address) (bool, error)
 
-// Queue takes jobs in the transaction that made them necessary: they exist exactly if it is
-// committed.
+// Queue adds jobs in a transaction: they exist if and only if it is committed.
 type Queue interface {
-	// Refund makes sure that [App.StartRefund] is called for the draft.
+	// Refund queues a call of [Ledger.StartRefund].
 	Refund(tx *store.Tx, draftID string) error
-	// Check makes sure that [App.CheckSubmission] is called for the submission.
+	// Check queues a call of [App.CheckSubmission].
 	Check(tx *store.Tx, submissionID string) error
-	// Reconcile makes sure that the contract's state is compared with the database soon, and
-	// [App.RecordReconcile] called.
+	// Reconcile queues a comparison of the contract's state with the database and a call of
+	// [Ledger.RecordReconcile].
 	Reconcile(tx *store.Tx) error
 }
 
@@ -104,8 +104,8 @@ type Queue interface {
 type App struct{ *core }
 
 // Ledger records what the chain holds and what follows from it: fundings, confirmations, refunds,
-// settlements, receipts and the books. The follower, the sender and periodic work call it. It may be
-// used by many goroutines.
+// settlements, receipts and the books. The follower, the sender and periodic work call it. It may
+// be used by many goroutines.
 type Ledger struct{ *core }
 
 // Operators runs the use cases of operators. It may be used by many goroutines.
@@ -127,7 +127,7 @@ type core struct {
 	now     func() time.Time
 	log     *slog.Logger
 	cursors cursorKey
-	quotes  *quoteCache
+	quotes  *lru.Cache[quoteKey, sortie.Quote]
 	stuck   stuckCache
 
 	queue         Queue
@@ -151,15 +151,14 @@ type core struct {
 	limits    operatorLimits
 	buildLink LinkBuilder
 	links     linkRing
-	verified  verifiedCache
+	verified  *verifiedCache
 	outcomes  counters[Outcome]
 	steps     counters[PayoutStep]
 	clock     *clockWatch
 }
 
-// New prepares the use cases: it reads, or on the first start makes, the keys that cursors and
-// links are signed with, and remembers the factory, whose events count from now on for as long as
-// the database lives.
+// New prepares the use cases. It reads, or makes on the first start, the keys that sign cursors and
+// links, and stores the factory: events of every factory in the database count.
 func New(ctx context.Context, config Config) (*Service, error) {
 	var fresh [32]byte
 	_, _ = rand.Read(fresh[:]) // never fails
@@ -185,7 +184,7 @@ func New(ctx context.Context, config Config) (*Service, error) {
 	}
 	c := &core{
 		store: config.Store, issuer: config.Issuer, domain: config.Domain, tokens: config.Tokens,
-		now: config.Now, log: config.Logger, cursors: cursorKey(secret), quotes: newQuoteCache(quotesPerGeneration),
+		now: config.Now, log: config.Logger, cursors: cursorKey(secret), quotes: newQuoteCache(cachedQuotes), verified: newVerifiedCache(),
 		queue: config.Queue, operators: operators, autoApprove: config.AutoApprove, confirmations: config.Confirmations,
 		sender: config.Sender, wake: config.Wake, retention: config.DraftRetention,
 		objects: config.Media, incoming: config.Incoming, ingester: config.Ingester, verifier: config.Verification,
@@ -202,8 +201,8 @@ func New(ctx context.Context, config Config) (*Service, error) {
 	return &Service{App: &App{c}, Ledger: &Ledger{c}, Operators: &Operators{c}}, nil
 }
 
-// prepareSubmissions makes the first link key of a database, and slots for the missions that are
-// older than those.
+// prepareSubmissions makes the first link key of a database, and slots for missions that are older
+// than slots.
 func (c *core) prepareSubmissions(ctx context.Context) error {
 	if err := c.rotateLinkKeys(ctx); err != nil {
 		return err
@@ -233,16 +232,16 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// noQueue refuses: a job that is forgotten is money that stays where it is.
+// noQueue refuses jobs: without its job a refund would never be sent.
 type noQueue struct{}
 
-var errNoQueue = errors.New("this needs a job, and the process was started without a job queue")
+var errNoQueue = errors.New("this process has no job queue")
 
 func (noQueue) Refund(*store.Tx, string) error { return errNoQueue }
 func (noQueue) Check(*store.Tx, string) error  { return errNoQueue }
 func (noQueue) Reconcile(*store.Tx) error      { return errNoQueue }
 
-// storeError says what a failure of the store means to a client.
+// storeError turns an error of the store into an error for a client.
 func storeError(err error) error {
 	switch {
 	case errors.Is(err, store.ErrOverloaded):

@@ -11,8 +11,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// BenchmarkAdvance applies a block of events: what a range of the chain costs beyond reading it.
-// One operation is one event.
+// BenchmarkAdvance applies a block of events. One operation is one event.
 func BenchmarkAdvance(b *testing.B) {
 	const perBlock = 1000
 	for _, engine := range []struct {

@@ -42,7 +42,7 @@ func times(amount *big.Int, number int64) *big.Int {
 	return new(big.Int).Mul(amount, big.NewInt(number))
 }
 
-// sumsOf adds up what the rows say about a mission.
+// sumsOf adds up the rows of a mission.
 func sumsOf(book *store.Book) bookSums {
 	sums := newBookSums()
 	sums.funded = times(book.Reward, book.Target)
@@ -63,7 +63,7 @@ func sumsOf(book *store.Book) bookSums {
 	return sums
 }
 
-// contractSums are what the contract says about a mission. It counts deferred payments as paid.
+// contractSums are the sums of a mission in the contract. It counts deferred payouts as paid.
 func contractSums(m onchain.ContractMission) bookSums {
 	sums := newBookSums()
 	sums.funded, sums.paid = times(m.Reward, int64(m.Target)), times(m.Reward, int64(m.Paid))
@@ -76,7 +76,7 @@ func contractSums(m onchain.ContractMission) bookSums {
 	return sums
 }
 
-// differences collects what is not the same on both sides.
+// differences collects what differs between the two sides.
 type differences struct {
 	book  *store.Book
 	found []sortie.BookMismatch
@@ -101,8 +101,8 @@ func (d *differences) numbers(what string, expected, found int64) {
 	}
 }
 
-// compareBook holds what the rows say about a mission against the contract, both as of the same
-// block, and against each other.
+// compareBook compares the rows of a mission with the contract, both as of the same block, and with
+// each other.
 func compareBook(book *store.Book, m onchain.ContractMission) []sortie.BookMismatch {
 	d := &differences{book: book}
 	for _, fault := range book.Faults {
@@ -147,7 +147,7 @@ func closingWord(reason uint8) string {
 	}
 }
 
-// compareRows holds the payouts of a mission against its terms and its counters.
+// compareRows compares the payouts of a mission with its terms and its counters.
 func (d *differences) compareRows() {
 	var counted store.BookSlots
 	for _, payouts := range d.book.Payouts {
@@ -186,7 +186,7 @@ func (d *differences) compareRows() {
 	}
 }
 
-// compareGroup holds payouts against the mission's terms, and their status against what blocks did.
+// compareGroup compares payouts with the mission's terms, and their status with their blocks.
 func (d *differences) compareGroup(payouts store.BookPayouts) {
 	d.amounts("amount of payouts", d.book.Reward, payouts.Amount)
 	if payouts.Token != d.book.Token {

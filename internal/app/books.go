@@ -15,8 +15,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// ContractBooks reads what contracts held after one block. Answers come from as many nodes as money
-// depends on.
+// ContractBooks reads the state of contracts after one block. A quorum of nodes answers.
 type ContractBooks interface {
 	MissionsAt(ctx context.Context, block sortie.Hash, keys []onchain.MissionRef) ([]onchain.ContractMission, error)
 	BalancesAt(ctx context.Context, block sortie.Hash, vaults []onchain.Vault) ([]*big.Int, error)
@@ -26,8 +25,8 @@ type ContractBooks interface {
 const (
 	bookPageSize = 100
 
-	// Closed books are compared again, a part of them in each check: what a check costs does not
-	// depend on how many there ever were.
+	// Each check compares a part of the closed books again, so that its cost does not depend on how
+	// many there are.
 	recheckedBooks   = 500
 	recheckedPayouts = 100_000
 
@@ -35,37 +34,36 @@ const (
 	contractTries = 5
 	contractWait  = 2 * time.Second
 
-	maxRestarts      = 5   // of a check whose block was reorganized away
+	maxRestarts      = 5   // of a check whose block a reorganization removed
 	maxMismatches    = 100 // that a report lists
 	maxBookIncidents = 20  // that a check opens
 )
 
-// incidentBooksMismatch halts: the database and the contract do not say the same about money.
+// incidentBooksMismatch halts: the sums in the database and in the contract differ.
 const incidentBooksMismatch = "books_mismatch"
 
-// solvency is what the comparison of the books needs.
+// solvency is the configuration of the comparison of the books.
 type solvency struct {
 	contract ContractBooks // nil: the books are not compared
 	interval time.Duration
 	retryIn  time.Duration
-	page     int // missions that are compared at once
+	page     int // missions in one call to the contract
 	recheck  int // closed books that a check compares again
 }
 
-// errBlockReplaced says that the block that the books are compared as of is not on the followed
-// chain any more.
+// errBlockReplaced means that a reorganization removed the block of the comparison.
 var errBlockReplaced = errors.New("the block of the comparison was reorganized away")
 
-// CheckBooks compares what the database says about the money of all missions with the contracts,
-// and keeps the outcome for [App.Solvency]. A mismatch opens an incident that halts.
+// CheckBooks compares the money of all missions in the database with the contracts, and stores the
+// outcome for [Operators.Solvency]. A mismatch opens an incident that halts.
 //
-// Both sides are read as of one block, the newest that was followed. The rows tell what they were
-// after that block, whatever was followed since: every payment, funding and closing has its block,
-// and a reorganization that takes the block is noticed in the same statement that reads the rows.
-// The contract is asked by the block's hash. So no mismatch comes of a race with the follower.
+// Both sides are read as of one block, the newest that was followed. Rows are read as they were
+// after that block: every payment, funding and closing has its block, and the statement that reads
+// the rows detects a reorganization that removes the block. The contract is asked by the block's
+// hash. So the follower cannot cause a mismatch by advancing.
 //
 // What could not be compared because nodes do not answer or contradict each other is not a
-// mismatch, and the report says so.
+// mismatch; the report has it as a problem.
 func (l *Ledger) CheckBooks(ctx context.Context) (sortie.SolvencyReport, error) {
 	var check *bookCheck
 	var found mismatches
@@ -95,8 +93,8 @@ func (l *Ledger) CheckBooks(ctx context.Context) (sortie.SolvencyReport, error) 
 	return report, nil
 }
 
-// mismatches are counted, and the first of them kept. The same one counts once, however often a
-// check began anew.
+// mismatches counts mismatches and keeps the first ones. The same mismatch counts once, also when a
+// check restarts.
 type mismatches struct {
 	seen map[sortie.BookMismatch]bool
 	list []sortie.BookMismatch
@@ -136,7 +134,7 @@ func (c *bookCheck) run(ctx context.Context) error {
 }
 
 // compareOpen compares the missions whose money is in the contract, and closes the books of those
-// whose money has left it for good.
+// whose money left it in a final block.
 func (c *bookCheck) compareOpen(ctx context.Context) error {
 	for after := ""; ; {
 		page, err := c.ledger.store.OpenBooks(ctx, c.ledger.domain.ChainID, c.block.Number, after, c.ledger.solvency.page)
@@ -170,7 +168,7 @@ func (c *bookCheck) compareOpen(ctx context.Context) error {
 	}
 }
 
-// hasEnded reports whether nothing will change about a mission's money.
+// hasEnded reports whether a mission's money cannot change any more.
 func hasEnded(book *store.Book, final uint64) bool {
 	if book.Closed == nil || book.Closed.Block > final || book.Slots != nil && !book.Slots.Completed {
 		return false
@@ -183,7 +181,7 @@ func hasEnded(book *store.Book, final uint64) bool {
 	return true
 }
 
-// compare holds a page of books against the contracts, and tells which drafts differ.
+// compare compares a page of books with the contracts, and returns the drafts that differ.
 func (c *bookCheck) compare(ctx context.Context, page store.BookPage) (differing map[string]bool, err error) {
 	if len(page.Books) == 0 {
 		return nil, nil
@@ -213,7 +211,7 @@ func (c *bookCheck) compare(ctx context.Context, page store.BookPage) (differing
 	return differing, nil
 }
 
-// ask asks the contract, again while it cannot be asked. The block may be reorganized away
+// ask calls the contract, and retries while it fails. A reorganization may remove the block
 // meanwhile.
 func (c *bookCheck) ask(ctx context.Context, question func() error) error {
 	for {
@@ -235,8 +233,8 @@ func (c *bookCheck) ask(ctx context.Context, question func() error) error {
 	}
 }
 
-// keep remembers which accounts may have a credit because of missions, and closes the books of
-// those that have ended.
+// keep stores which accounts may have a deferred credit because of missions, and closes the books
+// of missions that have ended.
 func (c *bookCheck) keep(ctx context.Context, books, ended []store.Book, sums []store.BookSums) error {
 	var holders []onchain.CreditHolder
 	for i := range books {
@@ -258,8 +256,7 @@ func (c *bookCheck) keep(ctx context.Context, books, ended []store.Book, sums []
 	})
 }
 
-// creditsOf lists the accounts that a mission's deferred payments, or its deferred refund, belong
-// to.
+// creditsOf lists the accounts of a mission's deferred payouts and of its deferred refund.
 func (c *bookCheck) creditsOf(ctx context.Context, book *store.Book) (holders []onchain.CreditHolder, err error) {
 	holder := func(account sortie.Address) onchain.CreditHolder {
 		return onchain.CreditHolder{Factory: book.Factory, TokenAddress: book.TokenAddress, Account: account}
@@ -288,8 +285,8 @@ func (c *bookCheck) creditsOf(ctx context.Context, book *store.Book) (holders []
 
 func closedPlace(chainID uint64) string { return fmt.Sprintf("solvency-closed-after:%d", chainID) }
 
-// compareClosed compares a part of the closed books again, from where the last check ended, and
-// from the first one after the last.
+// compareClosed compares a part of the closed books again. It begins where the last check ended,
+// and at the first book after the last one.
 func (c *bookCheck) compareClosed(ctx context.Context) error {
 	name := closedPlace(c.ledger.domain.ChainID)
 	begin := int64(0)
@@ -329,9 +326,9 @@ func (c *bookCheck) compareClosed(ctx context.Context) error {
 	return c.ledger.store.Tx(ctx, func(tx *store.Tx) error { return tx.PutSetting(name, strconv.AppendInt(nil, after, 10)) })
 }
 
-// notice says what keeps the books from being complete: a block that was followed without a part of
-// its events may have funded missions that the database does not know of. The drafts without a
-// funding are being compared then; see [fullPass].
+// notice reports why the books may be incomplete: a block that was followed without a part of its
+// events may have funded missions that are not in the database. Unfunded drafts are being compared
+// then; see [fullPass].
 func (c *bookCheck) notice(ctx context.Context) error {
 	pass, err := c.ledger.pendingPass(ctx, c.ledger.domain.ChainID)
 	if err == nil && pass.Number > 0 {
@@ -364,7 +361,7 @@ func (c *bookCheck) report() sortie.SolvencyReport {
 
 func solvencySetting(chainID uint64) string { return fmt.Sprintf("solvency-report:%d", chainID) }
 
-// recordBooks keeps the outcome of a check, and opens an incident for each mismatch. Only an
+// recordBooks stores the outcome of a check, and opens an incident for each mismatch. Only an
 // operator clears those.
 func (l *Ledger) recordBooks(ctx context.Context, report *sortie.SolvencyReport, found []sortie.BookMismatch) error {
 	before, err := l.lastBooks(ctx)
@@ -390,13 +387,13 @@ func (l *Ledger) recordBooks(ctx context.Context, report *sortie.SolvencyReport,
 			}
 		}
 		if len(found) > 0 {
-			return tx.queueReconcile() // it repairs what was missed on the chain
+			return tx.queueReconcile() // it adopts events that were missed
 		}
 		return nil
 	})
 }
 
-// aboutOne groups mismatches of the same mission, or of the same token, in up to so many groups.
+// aboutOne groups mismatches by mission or token, up to a number of groups.
 func aboutOne(found []sortie.BookMismatch, most int) (groups [][]sortie.BookMismatch) {
 	places := make(map[[3]string]int)
 	for _, one := range found {
@@ -414,8 +411,8 @@ func aboutOne(found []sortie.BookMismatch, most int) (groups [][]sortie.BookMism
 	return groups
 }
 
-// mismatchInWords tells of mismatches of one mission or token. The text is the same as long as they
-// are, so that it is one incident.
+// mismatchInWords describes the mismatches of one mission or token. The same mismatches give the
+// same text, so that they are one incident.
 func mismatchInWords(same []sortie.BookMismatch) string {
 	one := same[0]
 	subject := fmt.Sprintf("factory %s", one.Factory)
@@ -430,7 +427,8 @@ func mismatchInWords(same []sortie.BookMismatch) string {
 		"Find out which side is wrong (sortie solvency), correct it, and only then clear this incident.", subject, one.Token, strings.Join(what, "; "))
 }
 
-// lastBooks reads the outcome of the last check. Before the first there is one that was not made.
+// lastBooks reads the outcome of the last check. Before the first check it returns a report with
+// the status not_checked.
 func (c *core) lastBooks(ctx context.Context) (report sortie.SolvencyReport, err error) {
 	stored, err := c.store.LastSetting(ctx, solvencySetting(c.domain.ChainID))
 	if errors.Is(err, store.ErrNotFound) {
@@ -448,8 +446,7 @@ func (c *core) lastBooks(ctx context.Context) (report sortie.SolvencyReport, err
 	return report, nil
 }
 
-// LastBooks gives the outcome of the last check of the books, for figures and for the time of the
-// next check.
+// LastBooks returns the outcome of the last check of the books.
 func (l *Ledger) LastBooks(ctx context.Context) (sortie.SolvencyReport, error) {
 	return l.lastBooks(ctx)
 }

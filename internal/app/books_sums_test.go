@@ -12,7 +12,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// The answer for operators has both sides of each mission, in pages.
+// Solvency shows both sides of each mission, in pages.
 func TestSolvencyShowsBothSidesInPages(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -49,8 +49,8 @@ func TestSolvencyShowsBothSidesInPages(t *testing.T) {
 	})
 }
 
-// Of many closed books a check compares a part, and the next one the next part: an error in any of
-// them is found after as many checks as there are parts.
+// Each check compares a part of the closed books, so an error in any of them is found after as many
+// checks as there are parts.
 func TestClosedBooksAreComparedInTurn(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -86,8 +86,7 @@ func TestClosedBooksAreComparedInTurn(t *testing.T) {
 	})
 }
 
-// A contributor and a creator see sums that add up, whatever became of the payouts; everyone sees
-// the mission's.
+// The sums for contributors, creators and the public add up in every state of the payouts.
 func TestTheSumsThatPeopleSeeAddUp(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {

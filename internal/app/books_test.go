@@ -16,7 +16,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// auditor is a studio whose books are compared with a contract.
+// testBooks is a testMedia whose books are compared with a testContract.
 type testBooks struct {
 	*testMedia
 	contract *testContract
@@ -31,8 +31,7 @@ func openTestBooks(t *testing.T, database string) *testBooks {
 	return a
 }
 
-// accept has so many submissions accepted for good, and gives their ids in the order of their
-// slots.
+// accept makes a number of final acceptances, and returns their ids in the order of their slots.
 func (a *testBooks) accept(draft store.Draft, key string, number int) (ids []string) {
 	a.t.Helper()
 	for i := range number {
@@ -44,7 +43,7 @@ func (a *testBooks) accept(draft store.Draft, key string, number int) (ids []str
 	return ids
 }
 
-// pays is the payment of a submission's slot, as a transfer or a credit.
+// pays is the payment of a submission's slot, as a transfer or a deferred credit.
 func (a *testBooks) pays(id string, credit bool) onchain.Event {
 	a.t.Helper()
 	event := a.paymentOf(id)
@@ -54,14 +53,14 @@ func (a *testBooks) pays(id string, credit bool) onchain.Event {
 	return event
 }
 
-// closes is the end of a mission with so many slots paid.
+// closes is the closing of a mission with a number of paid slots.
 func (a *testBooks) closes(draft store.Draft, reason uint8, paid int64) onchain.Event {
 	event := closingOf(draft, reason)
 	event.Closed.Refund = times(draft.Reward, int64(draft.TargetCount)-paid)
 	return event
 }
 
-// settleFinal makes everything final and lets the service take note of it.
+// settleFinal makes everything final and runs the periodic work.
 func (a *testBooks) settleFinal() {
 	a.t.Helper()
 	a.finalize(a.position.Tip.Number)
@@ -86,7 +85,7 @@ func (a *testBooks) wantAgrees(when string) sortie.SolvencyReport {
 	return report
 }
 
-// exec changes rows as no use case does.
+// exec changes rows directly.
 func (a *testBooks) exec(statement string, args ...any) {
 	a.t.Helper()
 	a.must(a.db.Tx(context.Background(), func(tx *store.Tx) error {
@@ -117,8 +116,8 @@ func plus(table, column, where string, by int) string {
 	return fmt.Sprintf("UPDATE %[1]s SET %[2]s = CAST(CAST(%[2]s AS BIGINT) + %[4]d AS TEXT) WHERE %[3]s", table, column, where, by)
 }
 
-// An error of one unit anywhere in the rows about money is found by the next check. It halts, and
-// nothing but an operator ends that.
+// An error of one unit in any row about money is found by the next check. It halts until an
+// operator clears it.
 func TestAPlantedErrorOfOneUnitIsFoundAndHalts(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -181,8 +180,7 @@ func TestAPlantedErrorOfOneUnitIsFoundAndHalts(t *testing.T) {
 	})
 }
 
-// The incident of a mismatch names the mission, the token and both amounts, and is one incident
-// however often it is found.
+// The incident of a mismatch names the mission, the token and both amounts, and is opened once.
 func TestTheIncidentOfAMismatchSaysWhatDiffers(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -212,8 +210,8 @@ func TestTheIncidentOfAMismatchSaysWhatDiffers(t *testing.T) {
 	})
 }
 
-// Checks run while the chain is reorganized, with payments, credits and closings that come and go.
-// None of them finds a mismatch.
+// Checks find no mismatch while the chain is reorganized with payments, deferred credits and
+// closings.
 func TestReorganizationsAreNoMismatch(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -245,8 +243,7 @@ func TestReorganizationsAreNoMismatch(t *testing.T) {
 		})
 		random := rand.New(rand.NewPCG(1, 2))
 		for range 60 {
-			// Every chain has its own story: so many payments of each mission, some closings,
-			// spread over some blocks.
+			// Each fork has its own payments and closings, spread over several blocks.
 			blocks := make([][]onchain.Event, 1+random.IntN(6))
 			for i, draft := range drafts {
 				paid, at := random.IntN(len(payments[i])+1), 0
@@ -267,8 +264,7 @@ func TestReorganizationsAreNoMismatch(t *testing.T) {
 	})
 }
 
-// A reorganization between two pages of a check takes a payment back. The rows of the second page
-// are of another chain than the check's block: it begins anew.
+// A reorganization between two pages of a check removes a payment. The check must restart.
 func TestAReorganizationBetweenTwoPagesIsNoMismatch(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -293,7 +289,7 @@ func TestAReorganizationBetweenTwoPagesIsNoMismatch(t *testing.T) {
 	})
 }
 
-// What was paid after the block of the check does not count in it, on either side.
+// Payments after the block of the check do not count, on either side.
 func TestPaymentsAfterTheBlockDoNotCount(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -314,7 +310,7 @@ func TestPaymentsAfterTheBlockDoNotCount(t *testing.T) {
 	})
 }
 
-// A contract that cannot be asked is not a mismatch, and not a pass.
+// A contract that does not answer is neither a mismatch nor a pass.
 func TestNodesThatDoNotAnswerAreNotAMismatch(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -339,7 +335,7 @@ func TestNodesThatDoNotAnswerAreNotAMismatch(t *testing.T) {
 	})
 }
 
-// A report that is old says nothing about now.
+// An old report is not a pass.
 func TestAnOldReportIsNotAPass(t *testing.T) {
 	t.Parallel()
 	a := openTestBooks(t, sqliteDatabase(t))
@@ -352,8 +348,8 @@ func TestAnOldReportIsNotAPass(t *testing.T) {
 	}
 }
 
-// The factory must hold what missions have left and what people have not claimed. It may hold more:
-// missions of others.
+// The factory must hold the rest of all missions and all deferred credits. It may hold more, for
+// other missions.
 func TestTheBalanceCoversWhatTheFactoryOwes(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -385,8 +381,8 @@ func TestTheBalanceCoversWhatTheFactoryOwes(t *testing.T) {
 	})
 }
 
-// A mission whose money has left for good is added to the totals once. When the chain takes even
-// that back, it is taken out of them.
+// A mission whose money left in a final block is added to the totals once. A reorganization removes
+// it from them.
 func TestBooksAreClosedOnceAndReopened(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {

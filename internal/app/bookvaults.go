@@ -31,7 +31,7 @@ func (c *bookCheck) vault(vault onchain.Vault) *vaultBooks {
 	return known
 }
 
-// addTotals adds the sums of the closed books, which must add up themselves.
+// addTotals adds the sums of the closed books and checks that they add up.
 func (c *bookCheck) addTotals(ctx context.Context) error {
 	totals, err := c.ledger.store.BookTotals(ctx, c.ledger.domain.ChainID)
 	if err != nil {
@@ -51,9 +51,8 @@ func (c *bookCheck) addTotals(ctx context.Context) error {
 	return nil
 }
 
-// compareVaults holds the factories' balances against what they owe: what missions have left, and
-// the credits of people. Missions of others may be in the same factory, so a balance may be
-// greater.
+// compareVaults compares the factories' balances with what they owe: the rest of missions and
+// deferred credits. A factory may hold other missions, so its balance may be greater.
 func (c *bookCheck) compareVaults(ctx context.Context) error {
 	if len(c.order) == 0 {
 		return nil
@@ -87,7 +86,7 @@ func (c *bookCheck) compareVaults(ctx context.Context) error {
 
 func (v *vaultBooks) obligation() *big.Int { return new(big.Int).Add(v.sums.remaining, v.credits) }
 
-// addCredits asks the contracts for the credits of all accounts that may have one.
+// addCredits reads the deferred credits of all accounts that may have one.
 func (c *bookCheck) addCredits(ctx context.Context) error {
 	chainID := c.ledger.domain.ChainID
 	for after := (onchain.CreditHolder{}); ; {

@@ -18,28 +18,27 @@ import (
 )
 
 const (
-	// checkPatience is how long the checks of a submission may fail. Then a person looks at it.
+	// checkPatience is how long the checks of a submission may fail before an operator decides.
 	checkPatience = time.Hour
-	// failureTime bounds what happens after a check has failed, which may be because its own time
-	// was over.
+	// failureTime is the timeout for clean-up after a failed check.
 	failureTime = 10 * time.Second
 )
 
-// decidedByChecks is who decided when it was no person.
+// decidedByChecks is the DecidedBy of submissions that the checks decided.
 const decidedByChecks = "checks"
 
-// CheckSubmission is the check job: it looks at an uploaded file and decides about the submission.
-// Called again it goes on where it was, and does nothing when there is nothing left to do.
+// CheckSubmission is the check job: it reads an uploaded file and decides about the submission. A
+// second call continues where the first stopped, and does nothing for a submission that was
+// decided.
 //
-// When it fails, the same may succeed later. What fails for an hour is handed to a person. As long
-// as nobody could look at the file it fails even then, and is to be called again: a person can do
-// nothing with a file that was not looked at.
+// A failed call may succeed later. After an hour of failures an operator decides. While the file
+// itself was not read, CheckSubmission fails even then, and is to be called again: an operator
+// cannot decide about a file that was not read.
 func (a *App) CheckSubmission(ctx context.Context, id string) error {
 	err := a.checkSubmission(ctx, id)
 	for try := 1; errors.Is(err, store.ErrConflict) && try < maxTries; try++ {
-		// Its contributor, an operator or another worker was faster. Their transaction may still be
-		// on its way to the disk, where a plain read does not see it; one that is behind it in the
-		// line ends after it.
+		// Another transaction changed the submission. It may not be committed yet, so that a plain
+		// read does not see it; a transaction that begins now ends after it.
 		if err = a.store.Tx(ctx, func(*store.Tx) error { return nil }); err == nil {
 			err = a.checkSubmission(ctx, id)
 		}
@@ -73,19 +72,18 @@ func (a *App) checkSubmission(ctx context.Context, id string) error {
 	return a.checkFailed(ctx, submission, err)
 }
 
-// checkFailed notes that a check failed. It gives the failure, unless trying again cannot help any
-// more.
+// checkFailed records that a check failed. It returns the failure, unless another try cannot help.
 func (a *App) checkFailed(ctx context.Context, submission store.Submission, failure error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), failureTime)
 	defer cancel()
-	if submission.FailingSince == nil { // hours in which nobody tried do not count
+	if submission.FailingSince == nil { // time without a try does not count
 		return errors.Join(failure, a.store.Tx(ctx, func(tx *store.Tx) error { return tx.NoteFailure(submission) }))
 	}
 	if a.now().Before(submission.FailingSince.Add(checkPatience)) {
 		return failure
 	}
 	if submission.Status == sortie.SubmissionPending {
-		a.log.Error("a submission could not be checked for an hour: a person must look at it", "submissionId", submission.ID, "error", failure)
+		a.log.Error("the checks of a submission failed for an hour; an operator must decide", "submissionId", submission.ID, "error", failure)
 		if err := a.escalate(ctx, submission); err != nil {
 			return errors.Join(failure, err)
 		}
@@ -100,16 +98,16 @@ func ingested(submission store.Submission) bool {
 	return submission.Media != nil || submission.Problem != nil
 }
 
-// lost reports whether a file is not there any more, although the place where it was works.
+// fileLost reports whether a file is missing or damaged although the media store works.
 func (a *App) fileLost(ctx context.Context, failure error) bool {
 	return errors.Is(failure, blob.ErrObjectCorrupt) || errors.Is(failure, blob.ErrObjectNotFound) && a.objects.Probe(ctx) == nil
 }
 
-// lookAt takes the file in: what is served of it is kept, and what was found in it, or why nothing
-// can be served.
+// ingest reads the file, stores the bytes that will be served, and records what was found in it or
+// why it is refused.
 func (a *App) ingest(ctx context.Context, submission store.Submission) error {
 	if a.objects == nil || a.ingester == nil {
-		return errors.New("this process was started without --media")
+		return errors.New("this process has no media store configured")
 	}
 	path, done, err := a.objects.Fetch(ctx, submission.UploadedHash)
 	if err != nil {
@@ -119,11 +117,11 @@ func (a *App) ingest(ctx context.Context, submission store.Submission) error {
 	result, err := a.ingester.Ingest(ctx, path, submission.Declaration.ContentType)
 	var refused *ingest.Problem
 	if errors.As(err, &refused) {
-		// Before anybody is blamed for the file: is it the one that came?
+		// A refusal must be about the uploaded bytes.
 		if err := sameBytes(path, submission.UploadedHash); err != nil {
 			return err
 		}
-		if err.Error() != refused.Error() { // our own code gave up on the file in a way that somebody must look at
+		if errors.Is(err, ingest.ErrReaderFailed) {
 			a.log.Error("a file was refused because the code that reads it failed", "submissionId", submission.ID, "error", err)
 		}
 		return a.recordMedia(ctx, submission, nil, refused)
@@ -133,11 +131,11 @@ func (a *App) ingest(ctx context.Context, submission store.Submission) error {
 	}
 	defer func() {
 		if err := result.Remove(); err != nil {
-			a.log.Warn("what was made of a file cannot be removed", "submissionId", submission.ID, "error", err)
+			a.log.Warn("temporary files of a check cannot be removed", "submissionId", submission.ID, "error", err)
 		}
 	}()
 	if result.UploadedHash != submission.UploadedHash {
-		return fmt.Errorf("look at %s: %w", submission.UploadedHash, blob.ErrObjectCorrupt)
+		return fmt.Errorf("read %s: %w", submission.UploadedHash, blob.ErrObjectCorrupt)
 	}
 	if err := a.objects.Put(ctx, result.ServedHash, result.Served); err != nil {
 		return err
@@ -150,8 +148,8 @@ func (a *App) ingest(ctx context.Context, submission store.Submission) error {
 	return a.recordMedia(ctx, submission, mediaOf(result), result.Doubt)
 }
 
-// sameBytes gives [blob.ErrObjectCorrupt] when a file has another hash: a disk may have changed it
-// since it came.
+// sameBytes returns [blob.ErrObjectCorrupt] when a file does not have the hash: the disk may have
+// changed it.
 func sameBytes(path string, hash sortie.Hash) error {
 	file, err := os.Open(path)
 	if err != nil {
@@ -163,13 +161,13 @@ func sameBytes(path string, hash sortie.Hash) error {
 		return err
 	}
 	if sortie.Hash(sum.Sum(nil)) != hash {
-		return fmt.Errorf("look at %s: %w", hash, blob.ErrObjectCorrupt)
+		return fmt.Errorf("read %s: %w", hash, blob.ErrObjectCorrupt)
 	}
 	return nil
 }
 
-// recordMedia notes what was found in a file, and what is wrong with it: a file that can be served
-// may be in doubt all the same.
+// recordMedia records what was found in a file and its problem. A file with a problem may still be
+// served.
 func (a *App) recordMedia(ctx context.Context, submission store.Submission, found *store.SubmissionMedia, wrong *ingest.Problem) error {
 	var problem *store.MediaProblem
 	if wrong != nil {
@@ -198,7 +196,7 @@ func mediaOf(result ingest.Result) *store.SubmissionMedia {
 	return found
 }
 
-// judge decides by what was found in the file.
+// judge decides by the checks.
 func (a *App) judge(ctx context.Context, submission store.Submission) error {
 	input, err := a.inputOf(ctx, submission)
 	if err != nil {
@@ -213,10 +211,10 @@ func (a *App) judge(ctx context.Context, submission store.Submission) error {
 	return a.decideByChecks(ctx, submission, verdict)
 }
 
-// handOver lets a person decide about what cannot be checked.
+// escalate flags a submission that cannot be checked, so that an operator decides.
 func (a *App) escalate(ctx context.Context, submission store.Submission) error {
 	verdict := verify.Verdict{
-		Status: sortie.SubmissionFlagged, Reason: "The file could not be looked at: a person must decide.", Policy: a.verifier.Policy(),
+		Status: sortie.SubmissionFlagged, Reason: "The file could not be read: an operator must decide.", Policy: a.verifier.Policy(),
 	}
 	if ingested(submission) {
 		input, err := a.inputOf(ctx, submission)
@@ -230,15 +228,15 @@ func (a *App) escalate(ctx context.Context, submission store.Submission) error {
 	return a.decideByChecks(ctx, submission, verdict)
 }
 
-// decideByChecks moves a submission by a verdict. Nothing is accepted for a mission whose money has
-// left the contract: nobody would be paid.
+// decideByChecks moves a submission by a verdict. Submissions to a mission whose money left the
+// contract are not accepted: they would not be paid.
 func (a *App) decideByChecks(ctx context.Context, submission store.Submission, verdict verify.Verdict) error {
 	for try := 1; ; try++ {
 		err := a.write(ctx, func(tx *writeTx) error { return tx.decideByChecks(submission, verdict) })
 		if !errors.Is(err, store.ErrMissionClosed) || try == maxTries {
 			return err
 		}
-		// It was closed while the transaction ran. The next one sees that.
+		// The mission was closed while the transaction ran; the next try sees that.
 	}
 }
 
@@ -257,7 +255,7 @@ func (tx *writeTx) decideByChecks(submission store.Submission, verdict verify.Ve
 	}
 	_, err = tx.moveSubmission(submission, events[verdict.Status], moveBy(verdict))
 	if errors.Is(err, store.ErrConflict) {
-		return lostRace{err} // by another verdict than that of the same row
+		return lostRace{err} // the submission changed since the checks
 	}
 	return err
 }
@@ -272,7 +270,7 @@ func moveBy(verdict verify.Verdict) store.SubmissionMove {
 	return move
 }
 
-// inputOf is what is known about a submission.
+// inputOf is the input of the checks of a submission.
 func (a *App) inputOf(ctx context.Context, submission store.Submission) (verify.Input, error) {
 	slots, err := a.store.SlotsByMission(ctx, submission.Mission.MissionID)
 	if err != nil {

@@ -21,8 +21,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/verify"
 )
 
-// A file that is there and could not be looked at for an hour waits for a person, and is looked at
-// as soon as that works.
+// A stored file that could not be read for an hour is flagged, and read as soon as that works.
 func TestFilesAreLookedAtAfterAnOutage(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -35,7 +34,7 @@ func TestFilesAreLookedAtAfterAnOutage(t *testing.T) {
 		fails := func(want sortie.SubmissionStatus) {
 			t.Helper()
 			if err := s.app.CheckSubmission(ctx, declared.SubmissionID); err == nil {
-				t.Error("a check that could not look at the file is not repeated")
+				t.Error("a check that could not read the file succeeded, want an error so that it is repeated")
 			}
 			s.wantStatus(declared.SubmissionID, want)
 		}
@@ -59,7 +58,7 @@ func TestFilesAreLookedAtAfterAnOutage(t *testing.T) {
 	})
 }
 
-// A file that is lost after it was handed over is given up.
+// A file that is lost after its submission was flagged is not tried again.
 func TestFilesThatAreLostDuringAnOutage(t *testing.T) {
 	t.Parallel()
 	s := openTestMedia(t, sqliteDatabase(t), nil)
@@ -72,19 +71,19 @@ func TestFilesThatAreLostDuringAnOutage(t *testing.T) {
 	s.must(os.Rename(s.mediaDir, away))
 	for range 2 {
 		if err := s.app.CheckSubmission(ctx, declared.SubmissionID); err == nil {
-			t.Error("a check that could not look at the file is not repeated")
+			t.Error("a check that could not read the file succeeded, want an error so that it is repeated")
 		}
 		s.pass(checkPatience)
 	}
 	s.wantStatus(declared.SubmissionID, sortie.SubmissionFlagged)
 	s.must(os.Rename(away, s.mediaDir))
-	s.must(s.config.Media.Delete(ctx, s.stored(declared.SubmissionID).UploadedHash))
+	s.removeObject(s.stored(declared.SubmissionID).UploadedHash)
 	s.must(s.app.CheckSubmission(ctx, declared.SubmissionID))
 	s.wantStatus(declared.SubmissionID, sortie.SubmissionFlagged)
 }
 
-// A file that the disk has changed since it came is neither delivered, nor is its contributor
-// blamed for it. A person is told.
+// A file that the disk changed is not delivered, its submission is not rejected, and an operator
+// must decide.
 func TestFilesThatTheDiskChanged(t *testing.T) {
 	t.Parallel()
 	s := openTestMedia(t, sqliteDatabase(t), nil)
@@ -112,8 +111,7 @@ func TestFilesThatTheDiskChanged(t *testing.T) {
 	}
 }
 
-// A file that our own code cannot survive is refused like a damaged one. The log says how it ended;
-// of other refusals it says nothing.
+// A file that crashes the reader is refused like a damaged one. Only crashes are logged.
 func TestTheLogTellsOfFilesThatBreakTheReader(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ answer, want string }{
@@ -136,16 +134,16 @@ func TestTheLogTellsOfFilesThatBreakTheReader(t *testing.T) {
 			})
 			submission := s.submit(bob, s.publish("k", 3, ""), "one", photo(1))
 			if submission.Status != sortie.SubmissionRejected {
-				t.Errorf("submission %+v", submission)
+				t.Errorf("status is %s, want %s", submission.Status, sortie.SubmissionRejected)
 			}
 			if told := strings.Contains(log.String(), submission.SubmissionID); told != (test.want != "") || !strings.Contains(log.String(), test.want) {
-				t.Errorf("the log says %q", log.String())
+				t.Errorf("the log is %q, want it to contain %q", log.String(), test.want)
 			}
 		})
 	}
 }
 
-// ending is a context that ends when it is told to, and says why.
+// ending is a context that ends with a given error.
 type ending struct {
 	context.Context
 	done chan struct{}
@@ -163,7 +161,7 @@ func (e ending) Err() error {
 	}
 }
 
-// A check whose time is over has failed like any other. One that was stopped has not.
+// A check that times out has failed. A canceled check has not.
 func TestChecksThatTakeTooLong(t *testing.T) {
 	t.Parallel()
 	for reason, want := range map[error]sortie.SubmissionStatus{

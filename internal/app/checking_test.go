@@ -18,8 +18,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/verify"
 )
 
-// A check that ends in the middle, wherever that is, goes on in another process, and decides once.
-func TestAnInterruptedCheckGoesOn(t *testing.T) {
+// A check that is interrupted continues in another process, and decides once.
+func TestAnInterruptedCheckContinues(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
 		s := openTestMedia(t, database, nil)
@@ -39,21 +39,20 @@ func TestAnInterruptedCheckGoesOn(t *testing.T) {
 		// The process is killed between the two steps.
 		s.must(s.app.ingest(ctx, s.stored(declared.SubmissionID)))
 		if submission := s.stored(declared.SubmissionID); submission.Media == nil || submission.Status != sortie.SubmissionPending {
-			t.Errorf("looked at: %+v", submission)
+			t.Errorf("after the file was read: got %+v, want it pending with media", submission)
 		}
-		// Whoever looked at the same file meanwhile has lost nothing, and the rest goes on from
-		// there.
+		// A concurrent check of the same file changes nothing, and the rest continues from there.
 		restarted := s.another(func(config *Config) { config.Ingester = nil }) // it cannot look again
 		s.must(restarted.App.CheckSubmission(ctx, declared.SubmissionID))
 		s.wantStatus(declared.SubmissionID, sortie.SubmissionAccepted)
 		if slots := s.slots(draft); slots.Accepted != 1 || slots.Reserved != 0 {
-			t.Errorf("slots %+v", slots)
+			t.Errorf("got slots %+v, want one accepted", slots)
 		}
 	})
 }
 
-// When the place for files is gone as the last byte comes, what came is kept, and the upload is
-// finished when it is back.
+// When the media store fails at the last byte, the upload is kept, and finished when the store
+// works again.
 func TestFilesThatCannotBeKeptAreKeptForLater(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -83,7 +82,7 @@ func TestFilesThatCannotBeKeptAreKeptForLater(t *testing.T) {
 		_, err = s.app.OpenUpload(ctx, declared.SubmissionID, links.VariantUploadTus, link)
 		wantCode(t, err, sortie.CodeServiceUnavailable)
 		s.must(os.Rename(away, s.mediaDir))
-		// Whoever asks how far it came finishes it.
+		// A request for the offset finishes the upload.
 		resumed, err := s.another(nil).App.OpenUpload(ctx, declared.SubmissionID, links.VariantUploadTus, link)
 		s.must(err)
 		if !resumed.Done() || resumed.Offset() != int64(len(file)) {
@@ -100,8 +99,8 @@ func TestFilesThatCannotBeKeptAreKeptForLater(t *testing.T) {
 	})
 }
 
-// A client that goes away in the middle leaves what it sent; one that goes away at the end has sent
-// its file.
+// A client that disconnects in the middle leaves what it sent; one that disconnects at the end has
+// sent its file.
 func TestClientsThatGoAway(t *testing.T) {
 	t.Parallel()
 	s := openTestMedia(t, sqliteDatabase(t), nil)
@@ -119,11 +118,11 @@ func TestClientsThatGoAway(t *testing.T) {
 	upload.Close()
 	upload = s.open(declared)
 	if upload.Offset() != 100 {
-		t.Errorf("the upload is at %d", upload.Offset())
+		t.Errorf("the upload is at %d, want 100", upload.Offset())
 	}
 	s.must(upload.Cut(0))
 	if upload.Offset() != 0 {
-		t.Errorf("started over at %d", upload.Offset())
+		t.Errorf("started over at %d, want 0", upload.Offset())
 	}
 	_, err = upload.Append(ctx, bytes.NewReader(file))
 	s.must(err)
@@ -140,8 +139,8 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// A verifier gets links to what it judges. While it does not answer the check is tried again; after
-// an hour a person decides.
+// A verifier gets links to the media. While it does not answer the check is tried again; after an
+// hour a person decides.
 func TestTheVerifierIsAsked(t *testing.T) {
 	t.Parallel()
 	var answer atomic.Value
@@ -196,7 +195,7 @@ func TestTheVerifierIsAsked(t *testing.T) {
 	s.wantStatus(second.SubmissionID, sortie.SubmissionFlagged)
 }
 
-// A file that cannot be looked at for an hour is a person's, who can only refuse it.
+// A file that cannot be read for an hour is flagged, and an operator can only reject it.
 func TestFilesThatAreLost(t *testing.T) {
 	t.Parallel()
 	s := openTestMedia(t, sqliteDatabase(t), nil)
@@ -205,7 +204,7 @@ func TestFilesThatAreLost(t *testing.T) {
 	declared, err := s.declare(bob, draft, "one", photo(1))
 	s.must(err)
 	s.upload(declared, photo(1))
-	s.must(s.config.Media.Delete(ctx, s.stored(declared.SubmissionID).UploadedHash))
+	s.removeObject(s.stored(declared.SubmissionID).UploadedHash)
 	if err := s.app.CheckSubmission(ctx, declared.SubmissionID); err == nil {
 		t.Error("a lost file is checked")
 	}
@@ -216,4 +215,12 @@ func TestFilesThatAreLost(t *testing.T) {
 	wantCode(t, err, sortie.CodeWrongState)
 	_, err = s.operators.RejectSubmission(ctx, testBase, by(reviewer), declared.SubmissionID, "We lost it. Please send it again.")
 	s.must(err)
+}
+
+// removeObject deletes the file of an object.
+func (s *testMedia) removeObject(hash sortie.Hash) {
+	s.t.Helper()
+	file, err := s.config.Media.File(hash)
+	s.must(err)
+	s.must(errors.Join(file.Close(), os.Remove(file.Name())))
 }

@@ -12,8 +12,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/ingest/specimen"
 )
 
-// A video that is in order by its form, and of which ffmpeg can show nothing, is for a person to
-// look at.
+// A well-formed video without a frame that ffmpeg can show is flagged.
 func TestVideosThatShowNothing(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {

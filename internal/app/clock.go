@@ -9,25 +9,25 @@ import (
 	"time"
 )
 
-// A service clock that is wrong rejects honest work and signs quotes that are dead on arrival, and
-// nothing on the machine notices. Two clocks from outside are compared with it:
+// A wrong service clock rejects honest work and signs quotes that have expired, and nothing on the
+// machine detects it. Two outside clocks are compared with it:
 //
-//   - The time of new blocks, as they arrive. A chain that makes no blocks says nothing, nor does a node that catches up, nor a
-//     development chain, which can jump.
-//   - The timestamps of signed requests, by network: the /48 of an IPv6 address, the /24 of an IPv4 address. Wallets and
-//     timestamps are anyone's choice, so they count only while blocks say nothing, and had the time to say something, and only
-//     when many networks agree.
+//   - The times of new blocks, as they arrive. A chain without new blocks, a node that catches up
+//     and a development chain, whose time can jump, do not count.
+//   - The timestamps of signed requests, by network: the /48 of an IPv6 address, the /24 of an IPv4
+//     address. Clients choose wallets and timestamps freely, so requests count only while blocks do
+//     not, and only when many networks agree.
 const (
 	// MaxClockOffset is how far the service's clock may be from the others before it is in doubt.
 	MaxClockOffset = time.Minute
 
 	blockSamples     = 8
 	minBlockSamples  = 3
-	minSampleSpan    = 30 * time.Second // that the samples must cover
+	minSampleSpan    = 30 * time.Second // that the samples must span
 	minSampleGap     = 5 * time.Second  // between samples, so that fast chains cover the span
 	blockSampleLife  = time.Hour
-	maxArrivalGap    = 30 * time.Minute // between two looks, after which the arrival of a block was not seen
-	blocksFirst      = 2 * time.Minute  // after the start, in which requests do not count where blocks can
+	maxArrivalGap    = 30 * time.Minute // between two observations; after more, the arrival of a block was not observed
+	blocksFirst      = 2 * time.Minute  // after the start, during which only blocks count
 	requestSources   = 64
 	ipv4SourceBits   = 24
 	minSources       = 5
@@ -39,9 +39,9 @@ const (
 // ClockState is what is known about the service's clock.
 type ClockState struct {
 	Known   bool
-	Offset  time.Duration // by which the service's clock is ahead of the others; negative: behind
+	Offset  time.Duration // by which the service's clock is ahead of the others; negative: it is late
 	InDoubt bool          // Offset is more than MaxClockOffset, either way
-	By      string        // what says so: blocks or requests
+	By      string        // the source: blocks or requests
 }
 
 // clockWatch compares the service's clock with others. It is safe for concurrent use.
@@ -52,10 +52,10 @@ type clockWatch struct {
 
 	mutex    sync.Mutex
 	started  time.Time
-	lastSeen blockSample // the newest block that was seen
+	lastSeen blockSample // the newest observed block
 	blocks   []blockSample
 	requests map[netip.Prefix]requestSample // the newest of each network
-	doubted  bool                           // as was logged
+	doubted  bool                           // as it was logged
 }
 
 type blockSample struct {
@@ -74,16 +74,16 @@ func newClockWatch(now func() time.Time, trustBlocks bool, log *slog.Logger) *cl
 	return &clockWatch{now: now, started: now(), trustBlocks: trustBlocks, log: log, requests: make(map[netip.Prefix]requestSample)}
 }
 
-// ObserveBlock tells of the newest block of the chain, each time that it is looked at.
+// ObserveBlock records the newest block of the chain, each time that the follower reads it.
 func (l *Ledger) ObserveBlock(number uint64, at time.Time) { l.clock.observeBlock(number, at) }
 
-// ObserveRequest tells of the timestamp of a signed request, and of the address that it came from.
+// ObserveRequest records the timestamp of a signed request and the address of its client.
 func (a *App) ObserveRequest(address netip.Prefix, signed time.Time) {
 	a.clock.observeRequest(address, signed)
 }
 
-// Clock says what is known about the service's clock. The log is told when it comes into doubt, so
-// ask from time to time.
+// Clock returns what is known about the service's clock, and logs when it comes into doubt: call it
+// periodically.
 func (a *App) Clock() ClockState { return a.clock.state() }
 
 func (c *clockWatch) observeBlock(number uint64, at time.Time) {
@@ -93,7 +93,7 @@ func (c *clockWatch) observeBlock(number uint64, at time.Time) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	now := c.now()
-	if now.Before(c.lastSeen.seen) { // the clock was set back: what was measured by it no longer counts
+	if now.Before(c.lastSeen.seen) { // the clock was set back: discard its samples
 		c.lastSeen, c.blocks = blockSample{}, nil
 	}
 	last := c.lastSeen
@@ -105,7 +105,7 @@ func (c *clockWatch) observeBlock(number uint64, at time.Time) {
 	}
 	c.lastSeen = blockSample{number: number, at: at, seen: now}
 	if now.Sub(last.seen) > maxArrivalGap { // also at the start
-		return // when it arrived was not seen
+		return // its arrival was not observed
 	}
 	if len(c.blocks) > 0 && now.Sub(c.blocks[len(c.blocks)-1].seen) < minSampleGap {
 		return
@@ -128,9 +128,9 @@ func sourceOf(address netip.Prefix) netip.Prefix {
 	return source
 }
 
-// sawRequest keeps the newest request of each network. With all places taken, a new network
-// replaces one that was silent for long: new networks cost an attacker little, and must not outvote
-// those that are already heard.
+// observeRequest keeps the newest request of each network. When the table is full, a new network
+// replaces one that was silent for long: new networks cost an attacker little and must not outvote
+// known ones.
 func (c *clockWatch) observeRequest(address netip.Prefix, signed time.Time) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -144,7 +144,7 @@ func (c *clockWatch) observeRequest(address netip.Prefix, signed time.Time) {
 	c.requests[source] = requestSample{ahead: now.Sub(signed), seen: now}
 }
 
-// forgetRequests removes the requests of long ago.
+// forgetRequests removes old requests.
 func (c *clockWatch) forgetRequests(now time.Time) {
 	maps.DeleteFunc(c.requests, func(_ netip.Prefix, sample requestSample) bool { return now.Sub(sample.seen).Abs() > requestLife })
 }
@@ -170,8 +170,8 @@ func (c *clockWatch) evaluate(now time.Time) ClockState {
 	return c.byRequests(now)
 }
 
-// byBlocks compares with the blocks that arrived. They agree on an offset only if they came at the
-// pace of the clock.
+// byBlocks compares the clock with the blocks that arrived. They agree on an offset only if they
+// arrived at the pace of the clock.
 func (c *clockWatch) byBlocks(now time.Time) ClockState {
 	c.blocks = slices.DeleteFunc(c.blocks, func(s blockSample) bool { return now.Sub(s.seen) > blockSampleLife })
 	if len(c.blocks) < minBlockSamples {
@@ -215,7 +215,7 @@ func (c *clockWatch) byRequests(now time.Time) ClockState {
 	}
 }
 
-// tell logs when the clock comes into doubt, and when the doubt ends.
+// logChange logs when the clock comes into doubt, and when the doubt ends.
 func (c *clockWatch) logChange(state ClockState) {
 	if state.InDoubt == c.doubted {
 		return

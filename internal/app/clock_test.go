@@ -11,7 +11,7 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// clockTest is a service whose clock may be off, in a world whose time is right.
+// clockTest is a service whose clock may be wrong.
 type clockTest struct {
 	watch *clockWatch
 	world time.Time
@@ -26,7 +26,7 @@ func newClockTest(ahead time.Duration) *clockTest {
 	return c
 }
 
-// look lets the follower look every second, while a chain makes a block every so many.
+// look observes blocks every second of a chain with a fixed block time.
 func (c *clockTest) look(seconds, blockTime int) {
 	for second := range seconds {
 		c.world = c.world.Add(time.Second)
@@ -37,7 +37,7 @@ func (c *clockTest) look(seconds, blockTime int) {
 	}
 }
 
-// timeOf is that of the newest block, which was made a second before it arrived.
+// timeOf is the time of the newest block, which was made a second before it arrived.
 func (c *clockTest) timeOf(int) time.Time { return c.world.Add(-time.Second) }
 
 func (c *clockTest) requests(networks int, off time.Duration) {
@@ -47,7 +47,7 @@ func (c *clockTest) requests(networks int, off time.Duration) {
 	}
 }
 
-// requestsOf has requests come from addresses that the pattern makes of numbers.
+// requestsOf observes requests from addresses that the pattern makes of numbers.
 func (c *clockTest) requestsOf(pattern string, addresses int, off time.Duration) {
 	for i := range addresses {
 		c.watch.observeRequest(netip.MustParsePrefix(fmt.Sprintf(pattern, i)), c.world.Add(off))
@@ -66,11 +66,11 @@ func TestAClockThatIsOffIsNoticed(t *testing.T) {
 	}{
 		{"right by blocks", 0, func(c *clockTest) { c.look(120, 12) }, false, "blocks"},
 		{"ten minutes ahead of blocks", off, func(c *clockTest) { c.look(120, 12) }, true, "blocks"},
-		{"ten minutes behind blocks", -off, func(c *clockTest) { c.look(120, 12) }, true, "blocks"},
+		{"ten minutes later than blocks", -off, func(c *clockTest) { c.look(120, 12) }, true, "blocks"},
 		{"ten minutes ahead of fast blocks", off, func(c *clockTest) { c.look(120, 1) }, true, "blocks"},
-		{"ten minutes behind blocks of ten minutes", -off, func(c *clockTest) { c.look(3600, 600) }, true, "blocks"},
+		{"ten minutes later than blocks of ten minutes", -off, func(c *clockTest) { c.look(3600, 600) }, true, "blocks"},
 		{"fifty seconds ahead of blocks", 50 * time.Second, func(c *clockTest) { c.look(120, 12) }, false, "blocks"},
-		{"fifty seconds behind blocks", -50 * time.Second, func(c *clockTest) { c.look(120, 12) }, false, "blocks"},
+		{"fifty seconds later than blocks", -50 * time.Second, func(c *clockTest) { c.look(120, 12) }, false, "blocks"},
 		{"one block is not enough", off, func(c *clockTest) { c.look(12, 12) }, false, ""},
 		{"a chain that makes no blocks", 0, func(c *clockTest) {
 			made := c.world
@@ -178,8 +178,8 @@ func TestRequestsOfManyNetworksTakeBoundedMemory(t *testing.T) {
 	}
 }
 
-// TestAPhotoIsNotRejectedForAClockInDoubt has an honest contributor submit to a service whose clock
-// is ten minutes behind.
+// TestAPhotoIsNotRejectedForAClockInDoubt submits an honest photo to a service whose clock is ten
+// minutes late.
 func TestAPhotoIsNotRejectedForAClockInDoubt(t *testing.T) {
 	t.Parallel()
 	const behind = 10 * time.Minute

@@ -9,8 +9,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// closeMissions makes the intents to close missions that have nothing left to pay: the contract
-// sends the rest back to the creator.
+// closeMissions makes the intents to close missions that have nothing left to pay, which refunds
+// the rest to the creator.
 func (l *Ledger) closeMissions(ctx context.Context) error {
 	halted, err := l.paymentsHalted(ctx)
 	if err != nil || halted {
@@ -18,7 +18,7 @@ func (l *Ledger) closeMissions(ctx context.Context) error {
 	}
 	list, err := l.store.SlotsToClose(ctx, l.now(), maxDue)
 	if err != nil {
-		return fmt.Errorf("look for missions to close: %w", err)
+		return fmt.Errorf("find missions to close: %w", err)
 	}
 	var failures []error
 	for _, draftID := range list {
@@ -33,7 +33,7 @@ func (l *Ledger) closeMissions(ctx context.Context) error {
 }
 
 func (tx *writeTx) startClosing(draftID string) error {
-	if err := tx.lockChain(); err != nil { // a reorganization comes before or after it, not in between
+	if err := tx.lockChain(); err != nil { // no reorganization during the transaction
 		return err
 	}
 	if halted, err := tx.paymentsHalted(); err != nil || halted {
@@ -48,7 +48,7 @@ func (tx *writeTx) startClosing(draftID string) error {
 	return err
 }
 
-// completeMissions ends the missions whose money has left the contract for good.
+// completeMissions completes the missions whose money left the contract in a final block.
 func (l *Ledger) completeMissions(ctx context.Context) error {
 	halted, err := l.store.Halted(ctx)
 	if err != nil || halted {
@@ -65,7 +65,7 @@ func (l *Ledger) completeMissions(ctx context.Context) error {
 	for after := ""; ; {
 		list, err := l.store.SlotsToComplete(ctx, position.Final, after, maxDue)
 		if err != nil {
-			return fmt.Errorf("look for missions that are complete: %w", err)
+			return fmt.Errorf("find complete missions: %w", err)
 		}
 		for _, draftID := range list {
 			after = draftID
@@ -79,7 +79,7 @@ func (l *Ledger) completeMissions(ctx context.Context) error {
 	}
 }
 
-// completionFacts is the data of the event that ends a mission: its books.
+// completionFacts is the data of the event that completes a mission: its sums.
 type completionFacts struct {
 	DraftID             string       `json:"draftId"`
 	MissionID           string       `json:"missionId"`
@@ -97,11 +97,11 @@ type completionFacts struct {
 	BlockNumber         uint64       `json:"blockNumber"`
 }
 
-// complete tells the creator, once, that nothing will change about the mission any more, if that is
-// so: a final block closed it and everything submitted is decided. Payouts that the closing left
-// unpaid, which only a reclaim does, are set aside.
+// complete adds one event for the creator when the mission cannot change any more: a final block
+// closed it and all its submissions are decided. Payouts that a reclaim left unpaid are marked as
+// failed.
 func (tx *writeTx) complete(draftID string) error {
-	if err := tx.lockChain(); err != nil { // a reorganization comes before or after it, not in between
+	if err := tx.lockChain(); err != nil { // no reorganization during the transaction
 		return err
 	}
 	state, err := tx.load(draftID)
@@ -134,11 +134,11 @@ func (tx *writeTx) complete(draftID string) error {
 	})
 }
 
-// problemMoneyLeft is the problem of a payout that nothing can pay any more.
+// problemMoneyLeft is the problem of a payout that can no longer be paid.
 const problemMoneyLeft = "the mission's money left the contract before it was paid"
 
-// setUnpaidAside sets payouts aside that nothing can pay any more, because the mission's money left
-// the contract, and tells the operator.
+// setUnpaidAside marks the payouts as failed that can no longer be paid because the mission's money
+// left the contract, and opens an incident.
 func (tx *writeTx) setUnpaidAside(d *draftState) error {
 	unpaid, err := tx.FailUnpaid(d.draft.ID, problemMoneyLeft, maxDue)
 	if err != nil || unpaid == 0 {

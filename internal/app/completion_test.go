@@ -12,12 +12,12 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// wantSums compares what the creator was told at the end of a mission, once, with the numbers of
-// its payouts.
+// wantSums compares the sums in the only completion event of a mission with the numbers of its
+// payouts.
 func (s *testMedia) wantSums(draft store.Draft, accepted, paid, deferred, unpaid int, refund *big.Int) {
 	s.t.Helper()
 	if told := s.completions(draft); told != 1 {
-		s.t.Fatalf("the creator was told of the end %d times, want 1; events %v", told, s.typesOf(draft))
+		s.t.Fatalf("got %d completion events, want 1; events %v", told, s.typesOf(draft))
 	}
 	times := func(number int) string { return new(big.Int).Mul(draft.Reward, big.NewInt(int64(number))).String() }
 	funding, err := s.db.FundingOf(context.Background(), draft.ID)
@@ -37,8 +37,7 @@ func (s *testMedia) wantSums(draft store.Draft, accepted, paid, deferred, unpaid
 }
 
 // A mission is closed when everything accepted is paid or deferred and nothing more can be
-// accepted, and complete, with its sums, when the closing is final. A restart at any moment changes
-// nothing about that.
+// accepted, and complete, with its sums, when the closing is final. Restarts do not change that.
 func TestAMissionIsClosedAndItsSumsAreTold(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -76,7 +75,7 @@ func TestAMissionIsClosedAndItsSumsAreTold(t *testing.T) {
 		s.closeMission(draft)
 		step()
 		if told := s.completions(draft); told != 0 {
-			t.Errorf("before the closing is final the creator was told of the end %d times, want 0", told)
+			t.Errorf("before the closing is final got %d completion events, want 0", told)
 		}
 		s.finalTip()
 		step()
@@ -85,7 +84,7 @@ func TestAMissionIsClosedAndItsSumsAreTold(t *testing.T) {
 	})
 }
 
-// A mission without a submission is closed at its end, and all of its money goes back.
+// A mission without a submission is closed at its end and completely refunded.
 func TestAMissionWithoutSubmissionsIsClosedAtItsEnd(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -106,8 +105,7 @@ func TestAMissionWithoutSubmissionsIsClosedAtItsEnd(t *testing.T) {
 	})
 }
 
-// A creator who reclaims takes the money of what was not paid. Those payouts fail when that is
-// final, not before, and the sums say so.
+// A reclaim takes the money of unpaid payouts. They fail when it is final, and the sums show it.
 func TestAReclaimLeavesPayoutsUnpaid(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -142,13 +140,13 @@ func TestAReclaimLeavesPayoutsUnpaid(t *testing.T) {
 			s.due()
 		}
 		for _, id := range []string{early[1], late} {
-			if payout := s.wantPayout("the money is gone", id, sortie.PayoutFailed); !strings.Contains(payout.Reason, "the receipt pays nothing any more") {
+			if payout := s.wantPayout("the money is gone", id, sortie.PayoutFailed); !strings.Contains(payout.Reason, "the receipt can no longer be redeemed") {
 				t.Errorf("the reason is %q, want that nothing pays the receipt", payout.Reason)
 			}
 			s.wantTold("the money is gone", id, sortie.EventPayoutPaid, 0)
 		}
 		if told, err := s.db.IncidentOpen(context.Background(), incidentPayoutFailed); err != nil || !told {
-			t.Errorf("the operator was told of payouts that nothing pays: %t, %v", told, err)
+			t.Errorf("incident about unpaid payouts: got %t, error %v, want true", told, err)
 		}
 		s.wantPayout("before the reclaim", early[0], sortie.PayoutPaid)
 		s.wantSums(draft, 3, 1, 0, 2, new(big.Int).Mul(draft.Reward, big.NewInt(3)))
@@ -158,8 +156,8 @@ func TestAReclaimLeavesPayoutsUnpaid(t *testing.T) {
 	})
 }
 
-// While an incident halts the service no settlement is started and no mission closed. What the
-// chain has paid is noted all the same.
+// While an incident halts the service no settlement is started and no mission is closed. Payments
+// on the chain are still recorded.
 func TestNothingIsSettledOrClosedWhileTheServiceIsHalted(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -182,8 +180,7 @@ func TestNothingIsSettledOrClosedWhileTheServiceIsHalted(t *testing.T) {
 	})
 }
 
-// Without a sender or a settler the service settles and closes nothing. It notes what contributors
-// redeem.
+// Without a sender or a settler the service settles and closes nothing, but records payments.
 func TestWithoutASenderContributorsRedeem(t *testing.T) {
 	t.Parallel()
 	for name, configure := range map[string]func(*Config){

@@ -107,7 +107,7 @@ func (a *App) deliverablesHeader(ctx context.Context, creator sortie.Address, id
 	case err != nil:
 		return store.Deliverables{}, storeError(err)
 	case !header.Published:
-		return store.Deliverables{}, sortie.NewError(sortie.CodeMissionNotPublished, "this mission is not published, so there are no deliverables yet; its status says what it waits for")
+		return store.Deliverables{}, sortie.NewError(sortie.CodeMissionNotPublished, "this mission is not published, so there are no deliverables yet; its status shows what it waits for")
 	}
 	return header, nil
 }

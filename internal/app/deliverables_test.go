@@ -18,8 +18,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/links"
 )
 
-// Whoever pages through deliverables while submissions are accepted and taken back sees every one
-// that stays exactly once, in the order of acceptance.
+// Pages of deliverables, read while submissions are accepted and revoked, have every remaining
+// submission exactly once, in the order of acceptance.
 func TestPagesNeitherSkipNorRepeat(t *testing.T) {
 	t.Parallel()
 	const first, during = 60, 24
@@ -88,15 +88,15 @@ func TestDeliverablesThatAreRefused(t *testing.T) {
 		query   DeliverablesQuery
 		want    sortie.Code
 	}{
-		"somebody else's":          {bob, draft.ID, DeliverablesQuery{}, sortie.CodeNotFound},
-		"unknown":                  {alice, "draft_00000000000000000000000000", DeliverablesQuery{}, sortie.CodeNotFound},
-		"odd":                      {alice, "draft_'", DeliverablesQuery{}, sortie.CodeNotFound},
-		"not published":            {alice, unpublished.ID, DeliverablesQuery{}, sortie.CodeMissionNotPublished},
-		"somebody else's draft":    {bob, unpublished.MissionID, DeliverablesQuery{}, sortie.CodeNotFound},
-		"cursor of another":        {alice, other.ID, DeliverablesQuery{Cursor: cursor}, sortie.CodeInvalidCursor},
-		"altered cursor":           {alice, draft.ID, DeliverablesQuery{Cursor: "B" + cursor[1:]}, sortie.CodeInvalidCursor},
-		"cursor of another length": {alice, draft.ID, DeliverablesQuery{Cursor: cursor + "A"}, sortie.CodeInvalidCursor},
-		"no cursor at all":         {alice, draft.ID, DeliverablesQuery{Cursor: strings.Repeat("A", 1<<20)}, sortie.CodeInvalidCursor},
+		"mission of another creator": {bob, draft.ID, DeliverablesQuery{}, sortie.CodeNotFound},
+		"unknown":                    {alice, "draft_00000000000000000000000000", DeliverablesQuery{}, sortie.CodeNotFound},
+		"odd":                        {alice, "draft_'", DeliverablesQuery{}, sortie.CodeNotFound},
+		"not published":              {alice, unpublished.ID, DeliverablesQuery{}, sortie.CodeMissionNotPublished},
+		"draft of another creator":   {bob, unpublished.MissionID, DeliverablesQuery{}, sortie.CodeNotFound},
+		"cursor of another":          {alice, other.ID, DeliverablesQuery{Cursor: cursor}, sortie.CodeInvalidCursor},
+		"altered cursor":             {alice, draft.ID, DeliverablesQuery{Cursor: "B" + cursor[1:]}, sortie.CodeInvalidCursor},
+		"cursor of another length":   {alice, draft.ID, DeliverablesQuery{Cursor: cursor + "A"}, sortie.CodeInvalidCursor},
+		"no cursor at all":           {alice, draft.ID, DeliverablesQuery{Cursor: strings.Repeat("A", 1<<20)}, sortie.CodeInvalidCursor},
 	} {
 		_, err := s.app.Deliverables(ctx, refused.creator, refused.id, refused.query, func(d Deliverable) {
 			t.Errorf("%s: got submission %s, want none", name, d.SubmissionID)
@@ -105,7 +105,7 @@ func TestDeliverablesThatAreRefused(t *testing.T) {
 			t.Errorf("%s: got error %v, want code %s", name, err, refused.want)
 		}
 	}
-	// Both names of a mission stand for one list.
+	// Both ids of a mission give the same list.
 	if _, err := s.app.Deliverables(ctx, alice, draft.MissionID, DeliverablesQuery{Cursor: cursor}, func(Deliverable) {}); err != nil {
 		t.Error(err)
 	}
@@ -118,8 +118,7 @@ func TestDeliverablesThatAreRefused(t *testing.T) {
 	}
 }
 
-// A file that has changed, was cut, or is gone, is never served as if it were the one that was
-// kept.
+// A file that was changed, truncated or removed is never served.
 func TestLostFilesAreNotServed(t *testing.T) {
 	t.Parallel()
 	s := openTestMedia(t, sqliteDatabase(t), nil)
@@ -150,10 +149,10 @@ func TestLostFilesAreNotServed(t *testing.T) {
 			s.must(err)
 		}
 	}
-	// What changes on its own, without anybody having written, is found a day later.
+	// A change on disk without a new modification time is found a day later.
 	s.must(os.WriteFile(path, flipped, 0o600))
 	s.must(os.Chtimes(path, written, written))
-	s.pass(provenFor)
+	s.pass(verifiedFor)
 	link := s.deliverables(draft, DeliverablesQuery{}).Submissions[0].MediaURL
 	_, err = s.fetch(s.service, link)
 	wantCode(t, err, sortie.CodeNotFound)
@@ -166,9 +165,9 @@ func TestLostFilesAreNotServed(t *testing.T) {
 	}
 }
 
-// What no submission needs is removed: uploads that were taken in, and everything of rejected and
+// Files that no submission needs are removed: uploads with a served copy, and files of rejected and
 // withdrawn submissions.
-func TestFilesThatNobodyNeedsAreRemoved(t *testing.T) {
+func TestUnusedFilesAreRemoved(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
 		s := openTestMedia(t, database, nil)
@@ -184,7 +183,7 @@ func TestFilesThatNobodyNeedsAreRemoved(t *testing.T) {
 		_, err = s.operators.RejectSubmission(ctx, testBase, by(reviewer), gone.SubmissionID, "No.")
 		s.must(err)
 		if removed, err := s.app.SweepMedia(ctx); err != nil || removed != 0 {
-			t.Errorf("removed %d at once, %v", removed, err)
+			t.Errorf("removed %d at once, %v, want 0", removed, err)
 		}
 		s.pass(2 * time.Hour)
 		removed, err := s.app.SweepMedia(ctx)

@@ -12,11 +12,10 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// ConfirmFunding makes the follower look at the chain now. A transaction hash that the creator has
-// is of no use: funding is found by the factory's event.
+// ConfirmFunding makes the follower read the chain now. It needs no transaction hash: fundings are
+// found by the factory's event.
 //
-// It fails with not_found, the same for an id that does not exist and for one that is somebody
-// else's.
+// It fails with not_found, also for a draft of another wallet.
 func (a *App) ConfirmFunding(ctx context.Context, wallet sortie.Address, id string) (sortie.FundingCheck, error) {
 	draft, err := a.draftOf(ctx, wallet, id)
 	if err != nil {
@@ -34,10 +33,9 @@ func (a *App) ConfirmFunding(ctx context.Context, wallet sortie.Address, id stri
 	}, nil
 }
 
-// Doctor says what holds a mission up, who must act, and until when.
+// Doctor reports what blocks a mission, who must act, and until when.
 //
-// It fails with not_found, the same for an id that does not exist and for one that is somebody
-// else's.
+// It fails with not_found, also for a draft of another wallet.
 func (a *App) Doctor(ctx context.Context, wallet sortie.Address, id string) (sortie.Doctor, error) {
 	draft, err := a.draftOf(ctx, wallet, id)
 	if err != nil {
@@ -82,14 +80,14 @@ func (a *App) Doctor(ctx context.Context, wallet sortie.Address, id string) (sor
 	return answer, nil
 }
 
-// place is what is known about a draft beside its row.
+// draftFacts is what a diagnosis needs in addition to the draft's row.
 type draftFacts struct {
 	funding  *onchain.Funding // nil while none is on the canonical chain
 	review   *store.Review    // nil until decided
 	position onchain.Position // zero before the chain was followed
 }
 
-// closing is how the mission ended on the chain; nil while it is open.
+// closing is the closing of the mission; nil while it is open.
 func (p draftFacts) closing() *onchain.Closing {
 	if p.funding == nil {
 		return nil
@@ -126,36 +124,36 @@ func (c *core) position(ctx context.Context) (onchain.Position, error) {
 	return position, nil
 }
 
-// depthOf says where in the chain a draft's funding is.
+// depthOf returns the depth of a draft's funding.
 func (c *core) depthOf(draft store.Draft, funding *onchain.Funding, position onchain.Position) sortie.FundingDepth {
 	depth := sortie.FundingDepth{Required: c.confirmations, Locked: draft.State.Depth == mission.DepthLocked}
 	if funding != nil {
 		depth.Seen, depth.TransactionHash, depth.BlockNumber = true, &funding.Transaction, &funding.Block
-		depth.Confirmations = max(1, confirmationsAt(position, funding.Block)) // its own block is one
+		depth.Confirmations = max(1, confirmationsAt(position, funding.Block)) // its own block counts
 	}
 	return depth
 }
 
-// staleAfter is how old the newest followed block may be before the service says that it does not
-// know the present.
+// staleAfter is the age of the newest followed block from which answers warn that they may be out
+// of date.
 const staleAfter = 5 * time.Minute
 
-// patient is everything that a diagnosis follows from.
+// diagnosis is everything that the answer follows from.
 type diagnosis struct {
 	draft       store.Draft
 	place       draftFacts
 	depth       sortie.FundingDepth
 	budget      sortie.Budget
 	quoteUntil  time.Time       // the deadline of a quote issued now
-	opens, ends time.Time       // when it takes submissions; as if published now, until it is
+	opens, ends time.Time       // when it takes submissions; as if published now, before it is published
 	slots       *store.Slots    // nil until it is published
-	payouts     *payoutFindings // likewise
+	payouts     *payoutFindings // nil until it is published
 	halted      bool
 	now         time.Time
 }
 
-// diagnose says what holds the mission up. Each row of the protocol's table of states has one
-// function; what may befall a mission in several rows is added to it.
+// diagnose reports what blocks the mission. Each row of the protocol's table of states has one
+// function; what can happen in several rows is added to it.
 func (d diagnosis) diagnose() sortie.Doctor {
 	var answer sortie.Doctor
 	switch shown := d.draft.State.View(); {
@@ -248,7 +246,7 @@ func (d diagnosis) inReview() sortie.Doctor {
 		return d.lapsing()
 	}
 	action := "Wait for the operator's decision."
-	if publishBy := d.draft.PublishBy; publishBy != nil { // a process of an older version does not set it
+	if publishBy := d.draft.PublishBy; publishBy != nil { // older versions did not set it
 		action = fmt.Sprintf("Wait for the operator's decision; without an approval before %s the money comes back.", sortie.FormatTime(*publishBy))
 	}
 	return sortie.Doctor{
@@ -259,8 +257,8 @@ func (d diagnosis) inReview() sortie.Doctor {
 	}
 }
 
-// lapsing is a funded mission that can no longer be published. [App.lapseMissions] is about to
-// reject it.
+// lapsing is a funded mission that can no longer be published. [Ledger.lapseMissions] will reject
+// it.
 func (d diagnosis) lapsing() sortie.Doctor {
 	late := draftState{draft: d.draft, funding: d.place.funding}
 	code := sortie.BlockerReclaimTooClose
@@ -322,7 +320,7 @@ func (d diagnosis) published() sortie.Doctor {
 	return answer
 }
 
-// addEnd says what a mission that has ended still waits for, apart from its payouts.
+// addEnd adds what a mission that has ended still waits for, apart from its payouts.
 func (d diagnosis) addEnd(answer *sortie.Doctor) {
 	answer.WaitingOn, answer.Summary = sortie.PartyNone, fmt.Sprintf("The mission ended at %s.", sortie.FormatTime(d.ends))
 	answer.Blockers = []sortie.Blocker{d.endedBlocker()}
@@ -333,7 +331,7 @@ func (d diagnosis) addEnd(answer *sortie.Doctor) {
 	}
 }
 
-// progress says how much of what was asked for is here.
+// progress reports how much of the target was accepted.
 func (d diagnosis) progress() string {
 	text := fmt.Sprintf("%d of %d submissions are accepted", d.slots.Accepted, d.slots.Target)
 	if d.slots.Reserved > 0 {
@@ -392,7 +390,7 @@ func (d diagnosis) refunded() sortie.Doctor {
 	return answer
 }
 
-// addDeferredRefund says that the token refused the refund, and reports whether that is so.
+// addDeferredRefund adds that the token refused the refund, and reports whether it did.
 func (d diagnosis) addDeferredRefund(answer *sortie.Doctor) bool {
 	closing := d.place.closing()
 	if closing == nil || !closing.RefundDeferred {
@@ -400,7 +398,7 @@ func (d diagnosis) addDeferredRefund(answer *sortie.Doctor) bool {
 	}
 	answer.WaitingOn = sortie.PartyCreator
 	answer.Blockers = append(answer.Blockers, blocker(sortie.BlockerRefundDeferred, "%s base units of %s are held for %s by the factory.", closing.Refund, d.budget.Token, d.draft.Wallet))
-	claim := fmt.Sprintf("Call claimDeferred(%s, %s) on %s when the token accepts transfers to you.", d.draft.TokenAddress, d.draft.Wallet, d.draft.Factory)
+	claim := "The refund is a deferred credit. " + claimAdvice(d.draft.TokenAddress.String(), d.draft.Wallet.String(), d.draft.Factory)
 	answer.Actions = append([]string{claim}, answer.Actions...)
 	return true
 }
@@ -412,8 +410,7 @@ func closedBlocker(closing *onchain.Closing) sortie.Blocker {
 	return blocker(sortie.BlockerMissionClosed, "The mission was closed in transaction %s.", closing.Transaction)
 }
 
-// addHalt says that nothing goes on while an incident is open: no publication, no payout, no
-// refund.
+// addHalt adds that nothing is published, paid or refunded while an incident is open.
 func (d diagnosis) addHalt(answer *sortie.Doctor) {
 	shown := d.draft.State.View()
 	held := shown.NextAction == sortie.ActionWaitForPublication || shown.NextAction == sortie.ActionWaitForRefund || shown.NextAction == sortie.ActionWaitForReview || shown.Published
@@ -428,8 +425,7 @@ func (d diagnosis) addHalt(answer *sortie.Doctor) {
 	answer.Blockers = append([]sortie.Blocker{blocker(sortie.BlockerServiceHalted, "Publication, payouts and refunds stand still until an operator has cleared an incident.")}, answer.Blockers...)
 }
 
-// addStaleness says that the chain may hold what the service does not know yet, for those who wait
-// for it.
+// addStaleness adds that the chain may hold more than the service knows.
 func (d diagnosis) addStaleness(answer *sortie.Doctor) {
 	newest := d.place.position.Tip.Time
 	if d.now.Sub(newest) <= staleAfter || answer.WaitingOn != sortie.PartyChain && answer.WaitingOn != sortie.PartyCreator {
@@ -442,8 +438,9 @@ func (d diagnosis) addStaleness(answer *sortie.Doctor) {
 	answer.Blockers = append(answer.Blockers, blocker(sortie.BlockerChainBehind, "%s", message))
 }
 
-// mayHideFundings reports whether the contract may hold a funding that the rows do not have: events
-// were set aside, and no operator has cleared that, or not all drafts were compared since.
+// mayHideFundings reports whether the contract may hold a funding that is not in the database:
+// events were set aside, and either no operator has cleared the incident or not all drafts were
+// compared since.
 func (a *App) mayHideFundings(ctx context.Context, chainID uint64) (bool, error) {
 	open, err := a.store.IncidentOpen(ctx, onchain.IncidentEventsSetAside)
 	if err != nil || open {

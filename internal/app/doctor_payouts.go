@@ -12,15 +12,15 @@ import (
 // maxNamed is how many payouts of a kind, and settlements, a diagnosis names.
 const maxNamed = 5
 
-// payoutFindings is what a diagnosis says about the payouts of a published mission.
+// payoutFindings is what a diagnosis reports about the payouts of a published mission.
 type payoutFindings struct {
-	waits            []sortie.PayoutWait // of those on their way, without the halts
+	waits            []sortie.PayoutWait // of queued and sent payouts, without halts
 	failed, deferred []store.ListedPayout
 	halt             *store.PayoutHalt
 }
 
-// payoutFindings reads what the payouts of a mission wait for. What it costs does not depend on how
-// many there are.
+// payoutFindings reads what the payouts of a mission wait for. The cost does not depend on how many
+// there are.
 func (a *App) payoutFindings(ctx context.Context, slots store.Slots) (found payoutFindings, err error) {
 	scene, err := a.payoutScene(ctx, slots.DraftID, true)
 	if err != nil {
@@ -65,7 +65,7 @@ func onTheWay(slots *store.Slots) int {
 	return slots.Accepted - slots.Paid - slots.Deferred - slots.Failed
 }
 
-// payoutProgress says how much of what was accepted is paid.
+// payoutProgress reports how much of what was accepted is paid.
 func (d diagnosis) payoutProgress() string {
 	text := fmt.Sprintf("%d of %d accepted submissions are paid", d.slots.Paid, d.slots.Accepted)
 	for _, part := range []struct {
@@ -79,7 +79,7 @@ func (d diagnosis) payoutProgress() string {
 	return text
 }
 
-// addPayouts says what the payouts of a published mission wait for.
+// addPayouts adds what the payouts of a published mission wait for.
 func (d diagnosis) addPayouts(answer *sortie.Doctor) {
 	if d.slots == nil || d.payouts == nil || d.slots.Accepted == 0 {
 		return
@@ -95,8 +95,7 @@ func (d diagnosis) addPayouts(answer *sortie.Doctor) {
 	if d.slots.Deferred > 0 {
 		answer.Blockers = append(answer.Blockers, blocker(sortie.BlockerPayoutsDeferred,
 			"Payouts that the token refused and the contract credited to their recipients: %d, %s.", d.slots.Deferred, named(d.payouts.deferred, d.slots.Deferred)))
-		answer.Actions = append(answer.Actions, fmt.Sprintf("Tell the recipients: when the token accepts transfers to them again, anyone may call claimDeferred(%s, RECIPIENT) on %s.",
-			d.draft.TokenAddress, d.draft.Factory))
+		answer.Actions = append(answer.Actions, "Notify the recipients of the deferred credit. "+claimAdvice(d.draft.TokenAddress.String(), "RECIPIENT", d.draft.Factory))
 	}
 	switch {
 	case d.slots.Failed > 0 && isOver:
@@ -105,7 +104,7 @@ func (d diagnosis) addPayouts(answer *sortie.Doctor) {
 	case d.slots.Failed > 0:
 		answer.Blockers = append(answer.Blockers, blocker(sortie.BlockerPayoutsFailed,
 			"Payouts that are set aside until an operator lets them be tried again: %d, %s.", d.slots.Failed, named(d.payouts.failed, d.slots.Failed)))
-		answer.Actions = append(answer.Actions, "Ask the operator to look at the payouts that are set aside; the mission is not closed before.")
+		answer.Actions = append(answer.Actions, "Ask the operator to handle the failed payouts; the mission is not closed before.")
 		answer.Health, answer.WaitingOn = sortie.HealthBlocked, sortie.PartyOperator
 	}
 	if d.payouts.halt != nil && !isOver {
@@ -129,7 +128,7 @@ func (d diagnosis) onTheWayBlocker() sortie.Blocker {
 	return blocker(sortie.BlockerPayoutsOnTheWay, "%s", strings.TrimSpace(fmt.Sprintf("Payouts on the way: %d. %s", onTheWay(d.slots), strings.Join(parts, " "))))
 }
 
-// named lists the submissions of payouts, and says so if there are more.
+// named lists the submissions of payouts, and mentions it if there are more.
 func named(payouts []store.ListedPayout, total int) string {
 	ids := make([]string, len(payouts))
 	for i, payout := range payouts {

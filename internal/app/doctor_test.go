@@ -37,14 +37,14 @@ func (a *testApp) halt() {
 	a.must(a.ledger.ReportIncident(context.Background(), "test", "Stop.", true))
 }
 
-// endedLongAgo lets 40 days pass: a mission without an end of its own takes submissions for 30. The
-// chain goes on.
+// endedLongAgo lets 40 days pass: a mission without an end takes submissions for 30. The chain
+// continues.
 func (a *testApp) endedLongAgo() {
 	a.pass(40 * 24 * time.Hour)
 	a.extend(nil)
 }
 
-// Each row of the protocol's table of states, and what may befall a mission in it.
+// Each row of the protocol's table of states, and what can happen to a mission in it.
 func TestTheDoctorKnowsEveryState(t *testing.T) {
 	t.Parallel()
 	const (
@@ -61,11 +61,11 @@ func TestTheDoctorKnowsEveryState(t *testing.T) {
 		says      string
 	}{
 		"created": {none, nil, waiting, sortie.PartyCreator, blockers{sortie.BlockerFundingMissing}, "10 USDC"},
-		"created, the service is behind": {none, func(a *testApp, _ store.Draft) { a.pass(time.Hour) }, waiting, sortie.PartyCreator,
+		"created, the newest block is old": {none, func(a *testApp, _ store.Draft) { a.pass(time.Hour) }, waiting, sortie.PartyCreator,
 			blockers{sortie.BlockerFundingMissing, sortie.BlockerChainBehind}, "newest block"},
 		"created while halted": {none, func(a *testApp, _ store.Draft) { a.halt() }, waiting, sortie.PartyCreator, blockers{sortie.BlockerFundingMissing}, ""},
 		"seen":                 {seen, nil, waiting, sortie.PartyChain, blockers{sortie.BlockerFundingUnconfirmed}, "1 of 3 confirmations"},
-		"seen, behind": {seen, func(a *testApp, _ store.Draft) { a.pass(time.Hour) }, waiting, sortie.PartyChain,
+		"seen, the newest block is old": {seen, func(a *testApp, _ store.Draft) { a.pass(time.Hour) }, waiting, sortie.PartyChain,
 			blockers{sortie.BlockerFundingUnconfirmed, sortie.BlockerChainBehind}, ""},
 		"seen, a while ago": {seen, func(a *testApp, _ store.Draft) { a.pass(staleAfter) }, waiting, sortie.PartyChain, blockers{sortie.BlockerFundingUnconfirmed}, ""},
 		"in review":         {confirmed, nil, waiting, sortie.PartyOperator, blockers{sortie.BlockerReviewPending}, "waits for review"},
@@ -119,17 +119,17 @@ func TestTheDoctorKnowsEveryState(t *testing.T) {
 				codes = append(codes, blocker.Code)
 			}
 			if !answer.OK || answer.Health != c.health || answer.WaitingOn != c.waitingOn || !slices.Equal(codes, c.blockers) {
-				t.Errorf("%s, waiting on %s, blockers %v: %s", answer.Health, answer.WaitingOn, codes, answer.Summary)
+				t.Errorf("got %s, waiting on %s, blockers %v (%s); want %s, %s, %v", answer.Health, answer.WaitingOn, codes, answer.Summary, c.health, c.waitingOn, c.blockers)
 			}
 			if text, _ := json.Marshal(answer); !strings.Contains(string(text), c.says) || strings.Contains(string(text), "null,") && c.depth != none {
-				t.Errorf("it says %s", text)
+				t.Errorf("got text %s, want %q in it", text, c.says)
 			}
 			a.checkAdvice(answer)
 		})
 	}
 }
 
-// Of a published mission the doctor says how far its contributors are.
+// The doctor of a published mission reports its progress.
 func TestTheDoctorCountsSubmissions(t *testing.T) {
 	t.Parallel()
 	s := openTestMedia(t, sqliteDatabase(t), nil)
@@ -158,7 +158,7 @@ func TestTheDoctorCountsSubmissions(t *testing.T) {
 	want(sortie.PartyNone, "what was left of its money went back.")
 }
 
-// checkAdvice holds what everybody reads to its form: sentences, and something to do.
+// checkAdvice checks the form of an answer: sentences, and an action.
 func (a *testApp) checkAdvice(answer sortie.Doctor) {
 	a.t.Helper()
 	sentences := append([]string{answer.Summary}, answer.Actions...)
@@ -185,8 +185,7 @@ func (a *testApp) refund(draft store.Draft, deferred bool) {
 	a.settle()
 }
 
-// A mission with an end of its own may be over before it is funded, or before anybody decided about
-// it.
+// A mission with an end may end before it is funded or decided.
 func TestTheDoctorKnowsWhenItIsTooLate(t *testing.T) {
 	t.Parallel()
 	a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
@@ -197,10 +196,10 @@ func TestTheDoctorKnowsWhenItIsTooLate(t *testing.T) {
 	draft := a.read(view.DraftID)
 	a.extend(nil)
 	if before := a.doctor(draft); before.Health != sortie.HealthWaiting {
-		t.Errorf("before its end: %+v", before)
+		t.Errorf("before its end: %+v, want %v", before, sortie.HealthWaiting)
 	}
 	a.pass(2 * time.Hour)
-	a.extend(nil) // the chain goes on, too
+	a.extend(nil) // the chain continues, too
 	after := a.doctor(draft)
 	if after.Health != sortie.HealthBlocked || after.WaitingOn != sortie.PartyCreator || after.Blockers[0].Code != sortie.BlockerMissionEnded ||
 		!strings.Contains(after.Blockers[0].Message, sortie.FormatTime(ends)) {
@@ -245,7 +244,7 @@ func TestMissionsOfOthersAreNotFound(t *testing.T) {
 		wantCode(t, err, sortie.CodeNotFound)
 	}
 	if a.wakes != 0 {
-		t.Errorf("strangers woke the follower %d times", a.wakes)
+		t.Errorf("strangers woke the follower %d times, want 0", a.wakes)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// View is a draft as its creator sees it now.
+// View is a draft as its creator sees it.
 type View struct {
 	DraftID           string
 	MissionID         string
@@ -29,21 +29,21 @@ type View struct {
 	UpdatedAt         time.Time
 }
 
-// CreateDraft stores a mission and returns it with a live quote. Under a key that the wallet has
-// used before it returns that draft, provided that the mission is the same; created tells which.
-// Whoever calls it twice, in parallel or after a crash, with one key gets one draft.
+// CreateDraft stores a mission and returns it with a live quote. Under an idempotency key that the
+// wallet has used it returns the existing draft, if the mission is the same; created reports which.
+// Calls with one key, in parallel or after a crash, make one draft.
 //
 // It fails with the codes of [mission.Normalize], idempotency_conflict, wrong_state when the
-// creator holds too many unfunded drafts, funding_quote_unavailable and service_unavailable.
+// creator has too many unfunded drafts, funding_quote_unavailable and service_unavailable.
 func (a *App) CreateDraft(ctx context.Context, wallet sortie.Address, key string, body []byte) (view View, created bool, err error) {
 	normalized, err := mission.Normalize(body, wallet)
 	if err != nil {
 		return View{}, false, err
 	}
-	// Most drafts are new, so the key is looked up only when one could not be stored: what stands
-	// against a new draft does not stand against one that is there.
+	// Most drafts are new, so the key is read only when the draft could not be stored: what refuses
+	// a new draft does not refuse an existing one.
 	draft, created, err := a.firstDraft(ctx, wallet, key, normalized)
-	if errors.Is(err, store.ErrUnavailable) { // the draft may be there and not be durable: only a repeat can tell
+	if errors.Is(err, store.ErrUnavailable) { // the draft may be stored and not durable: the client must repeat the request
 		return View{}, false, storeError(err)
 	}
 	if err != nil {
@@ -68,12 +68,12 @@ func (a *App) CreateDraft(ctx context.Context, wallet sortie.Address, key string
 	return view, created, err
 }
 
-// maxDraws is how often ids are drawn for one draft. Two missions of one title share one in a
-// million million times.
+// maxDraws is how often ids are drawn for one draft. Ids of two missions with the same title
+// collide once in 10^12 times.
 const maxDraws = 3
 
-// firstDraft stores the draft, under ids that nobody has. When the wallet has a draft under the
-// key, it gives that one.
+// firstDraft stores the draft under unused ids. When the wallet has a draft under the key, it
+// returns that draft.
 func (a *App) firstDraft(ctx context.Context, wallet sortie.Address, key string, normalized mission.Normalized) (draft store.Draft, created bool, err error) {
 	now := a.now()
 	if err := normalized.CheckTimes(now); err != nil {
@@ -94,8 +94,7 @@ func (a *App) firstDraft(ctx context.Context, wallet sortie.Address, key string,
 	return draft, created, err
 }
 
-// storeDraft stores a draft. Its quote is signed before, so that a signer that fails leaves no
-// draft behind.
+// storeDraft stores a draft. Its quote is signed before, so that a failing signer leaves no draft.
 func (a *App) storeDraft(ctx context.Context, fresh store.NewDraft) (draft store.Draft, created bool, err error) {
 	if _, err := a.quote(ctx, store.Draft{NewDraft: fresh, State: mission.Created()}); err != nil {
 		return store.Draft{}, false, err
@@ -105,7 +104,7 @@ func (a *App) storeDraft(ctx context.Context, fresh store.NewDraft) (draft store
 		draft, created, err = tx.CreateDraft(fresh, MaxUnfundedDrafts, store.NewEvent{Type: "draft.created", Data: event})
 		return err
 	})
-	return draft, created && err == nil, err // it may have been created, and its commit have failed
+	return draft, created && err == nil, err // the commit may have failed
 }
 
 func (a *App) newDraft(wallet sortie.Address, key string, normalized mission.Normalized, now time.Time) (store.NewDraft, error) {
@@ -139,7 +138,7 @@ func (a *App) newDraft(wallet sortie.Address, key string, normalized mission.Nor
 	}, nil
 }
 
-// sameMission refuses a key that stands for another mission, and says in what the two differ.
+// sameMission refuses a key that was used for another mission, and names the differences.
 func sameMission(draft store.Draft, normalized mission.Normalized) error {
 	if draft.Fingerprint == normalized.Fingerprint() {
 		return nil
@@ -150,16 +149,15 @@ func sameMission(draft store.Draft, normalized mission.Normalized) error {
 	}
 	fields := mission.Differences(stored, normalized)
 	if len(fields) == 0 {
-		return nil // made by earlier rules, and the same under the present ones
+		return nil // stored by earlier rules, equal under the present ones
 	}
 	return sortie.NewError(sortie.CodeIdempotencyConflict, "this idempotency key belongs to draft %s, whose mission differs; use another key for another mission", draft.ID).
 		Detail("draftId", draft.ID).Detail("fields", fields)
 }
 
-// Mission gives a draft by its draft id or mission id.
+// Mission returns a draft by its draft id or mission id.
 //
-// It fails with not_found, the same for an id that does not exist and for one that is somebody
-// else's.
+// It fails with not_found, also for a draft of another wallet.
 func (a *App) Mission(ctx context.Context, wallet sortie.Address, id string) (View, error) {
 	draft, err := a.draftOf(ctx, wallet, id)
 	if err != nil {
@@ -193,9 +191,9 @@ type DraftQuery struct {
 	Cursor string            // empty: from the newest
 }
 
-// How drafts are read: in portions, so that neither a connection of the database nor the rows of a
-// whole page are held while a client receives the page. What a portion takes is bounded by bytes
-// too: a creator chooses how large a draft is.
+// Drafts are read in portions, so that no database connection and no full page of rows is held
+// while a client receives the page. Portions are bounded in bytes, too: creators choose how large a
+// draft is.
 const (
 	draftPortion      = 128
 	draftPortionBytes = 256 << 10
@@ -208,12 +206,11 @@ type DraftSummary struct {
 	GeneratedAt time.Time
 }
 
-// Drafts hands a page of the wallet's drafts to show, one by one. The page ends at the limit of the
-// query, or at the first draft for which show returns false: there is no room for it, and the next
-// page begins with it. The cost of a page does not depend on how many drafts there are.
+// Drafts calls show for each draft of a page. The page ends at the limit of the query, or at the
+// first draft for which show returns false; the next page begins with that draft. The cost of a
+// page does not depend on how many drafts there are.
 //
-// It fails with invalid_cursor for a cursor that this list did not give to this wallet, and with
-// the error of show.
+// It fails with invalid_cursor for a cursor of another list or wallet, and with the error of show.
 func (a *App) Drafts(ctx context.Context, wallet sortie.Address, query DraftQuery, show func(View) (bool, error)) (DraftSummary, error) {
 	limit := query.Limit
 	if limit == 0 {
@@ -226,7 +223,7 @@ func (a *App) Drafts(ctx context.Context, wallet sortie.Address, query DraftQuer
 	}
 	summary := DraftSummary{GeneratedAt: a.now()}
 	for isLast := false; !isLast; {
-		// One more than asked for tells whether there is another page.
+		// One row more than the limit shows whether there is another page.
 		asked := min(limit-summary.Returned+1, draftPortion)
 		drafts, err := a.store.ListDrafts(ctx, wallet, store.DraftFilter{Status: query.Status, BeforeSeq: before, Limit: asked, MaxBytes: draftPortionBytes})
 		if err != nil {
@@ -261,9 +258,7 @@ func (a *App) showDraft(ctx context.Context, draft store.Draft, show func(View) 
 	return show(view)
 }
 
-// Preview says what a mission definition would become. It stores nothing.
-//
-// It fails with the codes of [mission.Normalize].
+// Preview returns what a mission definition is normalized to. It stores nothing.
 func (a *App) Preview(wallet sortie.Address, body []byte) (sortie.Preview, error) {
 	normalized, err := mission.Normalize(body, wallet)
 	if err != nil {
@@ -294,9 +289,8 @@ func (a *App) view(ctx context.Context, draft store.Draft) (View, error) {
 	}, nil
 }
 
-// liveDeadline is the deadline of a quote issued now. It is before the mission's end, so that after
-// the end no quote is good: the draft stays in the answers with one that has expired. It is not
-// after the draft's retention either.
+// liveDeadline is the deadline of a quote that is issued now. It is before the mission's end, so
+// that no quote is valid after the end, and not after the draft's retention.
 func (c *core) liveDeadline(draft store.Draft, now time.Time) uint64 {
 	deadline := c.lastDeadline(draft, c.issuer.Deadline(now))
 	if draft.EndsAt == nil {
@@ -305,7 +299,7 @@ func (c *core) liveDeadline(draft store.Draft, now time.Time) uint64 {
 	return min(deadline, uint64(draft.EndsAt.Add(-time.Nanosecond).Unix()))
 }
 
-// quote is the draft's quote: live while it can still be funded, afterwards as it was last.
+// quote is the draft's quote: live while the draft can be funded, and the last one after that.
 func (a *App) quote(ctx context.Context, draft store.Draft) (sortie.Quote, error) {
 	terms := sortie.MissionAuthorization{
 		MissionID: draft.MissionID, Token: draft.TokenAddress, RewardPerSubmission: draft.Reward,
@@ -323,7 +317,7 @@ func (a *App) quote(ctx context.Context, draft store.Draft) (sortie.Quote, error
 	}
 	domain := sortie.Domain{ChainID: draft.ChainID, Factory: draft.Factory}
 	key := newQuoteKey(domain, terms)
-	if known, ok := a.quotes.get(key); ok {
+	if known, ok := a.quotes.Get(key); ok {
 		return known, nil
 	}
 	quote, err := a.issuer.In(domain).QuoteUntil(ctx, terms, now)
@@ -332,7 +326,7 @@ func (a *App) quote(ctx context.Context, draft store.Draft) (sortie.Quote, error
 		return sortie.Quote{}, sortie.NewError(sortie.CodeFundingQuoteUnavailable, "the service cannot sign funding quotes now; try again shortly").Because(err)
 	}
 	if err == nil {
-		a.quotes.keep(key, quote)
+		a.quotes.Add(key, quote)
 	}
 	return quote, err
 }

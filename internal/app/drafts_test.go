@@ -16,7 +16,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// Not parallel: it decides what the process draws at random.
+// Not parallel: it replaces the process's source of randomness.
 func TestIDsThatAreTakenAreDrawnAgain(t *testing.T) {
 	useCases := newApp(t)
 	const body = `{"title":"Photo of the main entrance","reward":{"token":"USDC","amount":2.5},"targetCount":4}`
@@ -43,7 +43,7 @@ func TestIDsThatAreTakenAreDrawnAgain(t *testing.T) {
 	}
 }
 
-// The process that followed the chain may have a clock that is ahead of the one that answers.
+// The process that follows the chain may have a faster clock than the one that answers.
 func TestAFrozenQuoteIsShownByASlowClock(t *testing.T) {
 	t.Parallel()
 	a := openTestApp(t, sqliteDatabase(t), testAppOptions{})

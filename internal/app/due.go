@@ -9,12 +9,12 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// maxDue is how much of a kind is done in one go. The rest comes with the next.
+// maxDue is how many items of a kind one call handles.
 const maxDue = 256
 
-// DueByTime does what became due by time alone: reservations expire, acceptances become final,
-// missions complete, or lapse when they cannot be published any more. A worker calls it each
-// second. What fails does not hold up the rest; it is due again the next time.
+// DueByTime expires reservations, makes acceptances final, completes missions and rejects those
+// that can no longer be published. A worker calls it each second. A failure does not hold up the
+// rest, and is tried again with the next call.
 func (l *Ledger) DueByTime(ctx context.Context) error {
 	var failures []error
 	for _, step := range []func(context.Context) error{l.expireReservations, l.finalizeAcceptances, l.completeMissions, l.lapseMissions, l.dropIdleMeters} {
@@ -25,8 +25,7 @@ func (l *Ledger) DueByTime(ctx context.Context) error {
 	return errors.Join(failures...)
 }
 
-// each does something about every submission of a list. Whoever was faster about one has made it
-// undone.
+// each calls do for every submission of a list. A concurrent update wins; the conflict is ignored.
 func each(list []store.Submission, doing string, do func(store.Submission) error) error {
 	var failures []error
 	for _, submission := range list {
@@ -37,13 +36,13 @@ func each(list []store.Submission, doing string, do func(store.Submission) error
 	return errors.Join(failures...)
 }
 
-// expireReservations gives back the places whose file did not come in time. One whose last byte
-// came just in time may still be on its way to where it stays, so a reservation outlives its link
-// by as long as that may take.
+// expireReservations frees the slots whose file did not arrive in time. A file whose last byte
+// arrived in time may still be being stored, so a reservation lasts longer than its upload link by
+// that time.
 func (l *Ledger) expireReservations(ctx context.Context) error {
 	list, err := l.store.ReservationsToExpire(ctx, l.now().Add(-takeInTime), maxDue)
 	if err != nil {
-		return fmt.Errorf("look for reservations that have ended: %w", err)
+		return fmt.Errorf("find expired reservations: %w", err)
 	}
 	return each(list, "expire", func(submission store.Submission) error {
 		err := l.once(ctx, func(tx *writeTx) error {
@@ -59,7 +58,7 @@ func (l *Ledger) expireReservations(ctx context.Context) error {
 	})
 }
 
-// once runs a transaction about something that was read before: when that has changed, running
+// once runs a transaction about something that was read before it. A conflict is returned: running
 // again would not help.
 func (l *Ledger) once(ctx context.Context, fn func(*writeTx) error) error {
 	return l.write(ctx, func(tx *writeTx) error {
@@ -71,8 +70,8 @@ func (l *Ledger) once(ctx context.Context, fn func(*writeTx) error) error {
 	})
 }
 
-// finalizeAcceptances gives slots to the acceptances whose hold is over, in the order in which it
-// ended. While an incident halts the service nothing becomes final.
+// finalizeAcceptances gives slots to the acceptances whose hold is over, in the order in which the
+// holds ended. Nothing becomes final while an incident halts the service.
 func (l *Ledger) finalizeAcceptances(ctx context.Context) error {
 	halted, err := l.store.Halted(ctx)
 	if err != nil || halted {
@@ -80,7 +79,7 @@ func (l *Ledger) finalizeAcceptances(ctx context.Context) error {
 	}
 	list, err := l.store.AcceptancesDue(ctx, l.now(), maxDue)
 	if err != nil {
-		return fmt.Errorf("look for acceptances that become final: %w", err)
+		return fmt.Errorf("find acceptances whose hold is over: %w", err)
 	}
 	return each(list, "finalize", func(submission store.Submission) error {
 		return l.once(ctx, func(tx *writeTx) error { return tx.finalize(submission) })

@@ -12,8 +12,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// Five hundred contributors want one of a hundred slots. Places that are given back go to others,
-// and in the end a hundred are paid, each for a slot of their own.
+// Five hundred contributors compete for a hundred slots. Slots that are freed are used by others,
+// and in the end a hundred contributors are paid for one slot each.
 func TestManyRaceForFewSlots(t *testing.T) {
 	t.Parallel()
 	const contributors, target, givenBack = 500, 100, 30
@@ -65,7 +65,7 @@ func TestManyRaceForFewSlots(t *testing.T) {
 		}
 		second, _ := race(losers)
 		if len(second) != givenBack {
-			t.Fatalf("%d of %d places that were given back were taken", len(second), givenBack)
+			t.Fatalf("%d of %d places that were given back were taken, want %v", len(second), givenBack, givenBack)
 		}
 		var checks []func() error
 		for _, round := range []map[int]sortie.SubmissionDeclared{winners, second} {
@@ -89,8 +89,9 @@ func TestManyRaceForFewSlots(t *testing.T) {
 	})
 }
 
-// wantEverySlotPaidOnce says that all slots of a mission are final, with a receipt each. When the
-// chain has paid them and closed the mission, each is paid and told once, and so is the end.
+// wantEverySlotPaidOnce checks that all slots of a mission are final, with a receipt each. When the
+// chain has paid them and closed the mission, there is one event for each payment and one for the
+// completion.
 func (s *testMedia) wantEverySlotPaidOnce(draft store.Draft, target int) {
 	s.t.Helper()
 	if slots := s.slots(draft); slots.Reserved != 0 || slots.Accepted != target || slots.Finals != target || slots.CompletedAt != nil {
@@ -134,7 +135,7 @@ func (s *testMedia) wantEverySlotPaidOnce(draft store.Draft, target int) {
 }
 
 // While an incident halts the service nothing becomes final and nothing is signed. Afterwards
-// everything goes on.
+// everything continues.
 func TestAHaltedServiceMakesNothingFinal(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -165,7 +166,7 @@ func TestAHaltedServiceMakesNothingFinal(t *testing.T) {
 	})
 }
 
-// A settler that fails for one submission does not keep the others waiting.
+// A settler that fails for one submission does not delay the others.
 func TestReceiptsThatCannotBeSigned(t *testing.T) {
 	t.Parallel()
 	var broken sortie.Hash
@@ -183,7 +184,7 @@ func TestReceiptsThatCannotBeSigned(t *testing.T) {
 	broken = sortie.SubmissionKey(first)
 	s.pass(testHold)
 	if err := doDue(context.Background(), s.ledger); err == nil {
-		t.Error("a failure is not told")
+		t.Error("got no error, want that of the signer")
 	}
 	s.wantReceipt(second, 1)
 	broken = sortie.Hash{}
@@ -191,8 +192,8 @@ func TestReceiptsThatCannotBeSigned(t *testing.T) {
 	s.wantReceipt(first, 0)
 }
 
-// A mission that is over is closed when everything accepted is paid, and complete when that closing
-// is final. Its creator is told once.
+// A mission that has ended is closed when everything accepted is paid, and complete when that
+// closing is final, with one event for its creator.
 func TestAMissionThatIsOverIsCompleted(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -206,7 +207,7 @@ func TestAMissionThatIsOverIsCompleted(t *testing.T) {
 			s.due()
 			s.wantClosing(draft, false)
 			if got := s.completions(draft); got != 0 {
-				t.Errorf("%s: the creator was told of the end %d times, want 0", when, got)
+				t.Errorf("%s: got %d completion events, want 0", when, got)
 			}
 		}
 		wantNotClosed("while a submission waits for a person")
@@ -223,13 +224,13 @@ func TestAMissionThatIsOverIsCompleted(t *testing.T) {
 		s.closeMission(draft)
 		s.due()
 		if got := s.completions(draft); got != 0 {
-			t.Errorf("before the closing is final: the creator was told of the end %d times, want 0", got)
+			t.Errorf("before the closing is final: got %d completion events, want 0", got)
 		}
 		s.finalTip()
 		for range 3 {
 			s.due()
 			if got := s.completions(draft); got != 1 {
-				t.Errorf("when the closing is final: the creator was told of the end %d times, want 1", got)
+				t.Errorf("when the closing is final: got %d completion events, want 1", got)
 			}
 		}
 	})

@@ -9,7 +9,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// Earnings sums up what a contributor was paid and will be, by token.
+// Earnings returns what a contributor was paid and will be paid, by token.
 func (a *App) Earnings(ctx context.Context, contributor sortie.Address) (sortie.Earnings, error) {
 	stored, err := a.store.EarningsOf(ctx, contributor)
 	if err != nil {
@@ -62,9 +62,9 @@ func (a *App) tokenEarnings(contributor sortie.Address, stored []store.Earning) 
 		Deferred: earned(sortie.PayoutDeferred), Failed: earned(sortie.PayoutFailed),
 	}
 	if shown.Deferred.Payouts > 0 {
-		shown.Advice = fmt.Sprintf("The token refused transfers to %s, so factory %s credited the deferred amount to that address. When the token accepts "+
-			"transfers to it again, any wallet may send it: sortie claim, or claimDeferred(%s, %s). The service does not follow claims: deferred(%s, %s) of the contract is what is left.",
-			contributor, a.domain.Factory, a.tokens[token].Address, contributor, a.tokens[token].Address, contributor)
+		shown.Advice = fmt.Sprintf("The token refused transfers to %[1]s, so the contract holds them as a deferred credit. %[2]s "+
+			"The service does not follow claims: deferred(%[3]s, %[1]s) of the contract is what is left.",
+			contributor, claimAdvice(a.tokens[token].Address.String(), contributor.String(), a.domain.Factory), a.tokens[token].Address)
 	}
 	if shown.Failed.Payouts > 0 {
 		if shown.Advice != "" {
@@ -73,4 +73,9 @@ func (a *App) tokenEarnings(contributor sortie.Address, stored []store.Earning) 
 		shown.Advice += "Failed payouts wait for the operator, who was told. As long as the money of their missions is in the contract, you can redeem their receipts yourself."
 	}
 	return shown
+}
+
+// claimAdvice explains how a deferred credit is claimed.
+func claimAdvice(token, account string, factory sortie.Address) string {
+	return fmt.Sprintf("Any wallet may claim it when the token accepts transfers to %[2]s again: sortie claim, or claimDeferred(%[1]s, %[2]s) of factory %[3]s.", token, account, factory)
 }

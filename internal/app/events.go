@@ -12,10 +12,10 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// Events gives a page of what happened to the wallet's missions, oldest first. Every page has a
-// cursor: the position after its last event, from which a later call goes on.
+// Events returns a page of the events of a wallet, oldest first. Every page has a cursor, the
+// position after its last event, from which a later call continues.
 //
-// It fails with invalid_cursor for a cursor that this list did not give to this wallet.
+// It fails with invalid_cursor for a cursor of another list or wallet.
 func (a *App) Events(ctx context.Context, wallet sortie.Address, page Page) (sortie.EventPage, error) {
 	list := "events\n" + wallet.String()
 	after, err := a.cursors.open(list, page.Cursor)
@@ -41,7 +41,7 @@ func (a *App) Events(ctx context.Context, wallet sortie.Address, page Page) (sor
 
 func wireEvent(event store.Event) (sortie.Event, error) {
 	var ids struct {
-		DraftID   string `json:"draftId"` // missing in events for contributors: drafts are their creators' business
+		DraftID   string `json:"draftId"` // missing in events for contributors, who must not see draft ids
 		MissionID string `json:"missionId"`
 	}
 	if err := json.Unmarshal(event.Data, &ids); err != nil {
@@ -53,8 +53,8 @@ func wireEvent(event store.Event) (sortie.Event, error) {
 	}, nil
 }
 
-// eventID names an event for everybody who gets it. It follows from what never changes of it,
-// without showing the wallet.
+// eventID is the id of an event, the same for every reader. It is derived from what never changes,
+// and does not reveal the wallet.
 func eventID(event store.Event) string {
 	digest := sha256.Sum256(binary.BigEndian.AppendUint64(append([]byte("event\n"), event.Wallet[:]...), uint64(event.Seq)))
 	return mission.NewEventID(mission.Entropy(digest[:10]), event.CreatedAt)

@@ -9,7 +9,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/mission"
 )
 
-// Whoever keeps the cursor of the last page goes on from there, and misses nothing.
+// The cursor of the last page continues the list without a gap.
 func TestEventsArePolled(t *testing.T) {
 	t.Parallel()
 	a := openTestApp(t, sqliteDatabase(t), testAppOptions{})

@@ -22,11 +22,11 @@ type FeedQuery struct {
 	Page
 }
 
-// Feed gives a page of the missions that are open and not full of accepted submissions: all of
-// them, or those within 100 km of a point and, after them, those that can be done anywhere. A
-// mission whose slots are all reserved is among them, and says so.
+// Feed returns a page of the missions that are open and not full of accepted submissions: all of
+// them, or those within 100 km of a point followed by those that can be done anywhere. A mission
+// whose slots are all reserved is listed and marked.
 //
-// It fails with invalid_cursor for a cursor that the same list did not give.
+// It fails with invalid_cursor for a cursor of another list.
 func (a *App) Feed(ctx context.Context, query FeedQuery) (sortie.MissionFeed, error) {
 	if query.Near != nil {
 		return a.feedNear(ctx, query)
@@ -37,7 +37,7 @@ func (a *App) Feed(ctx context.Context, query FeedQuery) (sortie.MissionFeed, er
 		return sortie.MissionFeed{}, err
 	}
 	limit := query.limit()
-	// One more than asked for tells whether there is another page; here and below.
+	// One row more than the limit shows whether there is another page; here and below.
 	open, err := a.store.OpenSlots(ctx, store.OpenFilter{MediaType: query.MediaType, BeforeSeq: before, Limit: limit + 1, MaxBytes: maxPageBytes})
 	if err != nil {
 		return sortie.MissionFeed{}, storeError(err)
@@ -76,9 +76,9 @@ func (a *App) feedNear(ctx context.Context, query FeedQuery) (sortie.MissionFeed
 	return a.feedAnywhere(ctx, query, list, feed, 0)
 }
 
-// feedAnywhere fills a page with the missions that can be done anywhere, newest first, before the
-// one with a number. In the list of those near a point they stand behind it, at positions below
-// zero.
+// feedAnywhere fills a page with the missions that can be done anywhere, newest first, from a
+// mission number down. In a list by distance they follow the missions near the point and have
+// positions below zero.
 func (a *App) feedAnywhere(ctx context.Context, query FeedQuery, list string, feed *feed, before int64) (sortie.MissionFeed, error) {
 	room := query.limit() - len(feed.Missions)
 	open, err := a.store.OpenSlots(ctx, store.OpenFilter{MediaType: query.MediaType, Anywhere: true, BeforeSeq: before, Limit: room + 1, MaxBytes: maxPageBytes})
@@ -99,7 +99,7 @@ func fromNearPosition(position int64) (meters, seq int64) {
 	return position >> nearSeqBits, position & (1<<nearSeqBits - 1)
 }
 
-// feed is a page of the feed that is being put together.
+// feed is a page of the feed under construction.
 type feed struct {
 	sortie.MissionFeed
 	bytes pageBytes
@@ -142,7 +142,7 @@ func (f *feed) addOpen(a *App, open []store.OpenSlots, room int, cursor func(bef
 
 func (f *feed) next(cursor string) { f.Summary.NextCursor = &cursor }
 
-// OpenMission gives a published mission as everybody sees it, also when it is full or over.
+// OpenMission returns a published mission as the public sees it, also when it is full or has ended.
 //
 // It fails with not_found.
 func (a *App) OpenMission(ctx context.Context, missionID string) (sortie.OpenMissionDetail, error) {

@@ -8,15 +8,14 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// holdAgain is for how long an acceptance stays on hold when its mission's money is not in the
-// contract, until that is looked at again. Acceptances that cannot become final so do not keep
-// others waiting.
+// holdAgain prolongs the hold of an acceptance whose mission's money is not in the contract, so
+// that it does not delay other acceptances.
 const holdAgain = time.Minute
 
-// finalize gives an acceptance the mission's next slot. When the money has left the contract,
-// nothing would be paid for it: it is revoked as soon as the closing is final, and stays on hold
-// until then, since a reorganization may bring the money back. While an incident halts the service
-// nothing changes.
+// finalize gives an acceptance the next slot of its mission. When the money left the contract, the
+// acceptance would not be paid: it is revoked when the closing is final, and stays on hold until
+// then, because a reorganization may remove the closing. Nothing changes while an incident halts
+// the service.
 func (tx *writeTx) finalize(submission store.Submission) error {
 	if halted, err := tx.Halted(); err != nil || halted {
 		return err
@@ -30,7 +29,7 @@ func (tx *writeTx) finalize(submission store.Submission) error {
 			tx.outcomes = append(tx.outcomes, OutcomeFinal)
 		}
 		if errors.Is(err, store.ErrMissionClosed) {
-			return store.ErrConflict // it was closed at this moment; the next look sees that
+			return store.ErrConflict // the mission was closed meanwhile; the next call sees that
 		}
 		return err
 	}
@@ -51,7 +50,7 @@ func (tx *writeTx) finalize(submission store.Submission) error {
 func (tx *writeTx) moneyLeft(draftID string) (bool, error) {
 	funding, err := tx.FundingOf(draftID)
 	if errors.Is(err, store.ErrNotFound) {
-		return false, nil // reorganized out, which is an incident
+		return false, nil // removed by a reorganization, which is an incident
 	}
 	if err != nil || funding.Closed == nil {
 		return false, err

@@ -11,17 +11,19 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// A block that was followed without a part of its events may hold a funding of any draft that is
-// not funded. A full pass finds it: it compares all of those drafts with the contract, page by page
-// over as many runs as it takes. No unfunded draft is removed before the pass is complete. The pass
-// is sound because
+// A block that was followed without a part of its events may hold a funding of any unfunded draft.
+// A full pass finds it: it compares all of those drafts with the contract, page by page over as
+// many runs as it takes. No unfunded draft is removed before the pass is complete. The pass is
+// sound because
 //
-//   - it begins in the transaction that reports the block, which commits before the position moves past the block;
-//   - a page counts only when it was compared as of the block or a later one, and in the order of the drafts, so that the pages
-//     of two processes leave no gap;
-//   - a mission that the contract holds and that could not be adopted makes the pass flawed. It is repeated then.
+//   - it begins in the transaction that reports the block, which commits before the position moves
+//     past the block;
+//   - a page counts only when it was compared as of the block or a later one, and in the order of
+//     the drafts, so that the pages of two processes leave no gap;
+//   - a mission that the contract holds and that could not be adopted makes the pass flawed. The
+//     pass is repeated then.
 //
-// Later blocks begin a new pass, and so does an operator who clears the incident.
+// A later block begins a new pass, and so does an operator who clears the incident.
 type fullPass struct {
 	Number int64  `json:"number"` // grows with each pass
 	Block  uint64 `json:"block"`  // the newest that was set aside
@@ -33,7 +35,7 @@ type fullPass struct {
 
 func passSetting(chainID uint64) string { return fmt.Sprintf("reconcile-full-pass:%d", chainID) }
 
-// SetAside reports that a block is followed without a part of its events. All unfunded drafts are
+// SetAside records that a block is followed without a part of its events. All unfunded drafts are
 // compared with the contract soon.
 func (l *Ledger) SetAside(ctx context.Context, chainID uint64, block onchain.Block, detail string) error {
 	return l.write(ctx, func(tx *writeTx) error {
@@ -44,8 +46,8 @@ func (l *Ledger) SetAside(ctx context.Context, chainID uint64, block onchain.Blo
 	})
 }
 
-// beginPass begins a full pass for a block in place of the one that is on its way, and has a
-// comparison run soon. Block 0 repeats the last pass.
+// beginPass begins a full pass for a block in place of a running one, and queues a comparison.
+// Block 0 repeats the last pass.
 func (tx *writeTx) beginPass(chainID, block uint64, at time.Time) error {
 	err := tx.changePass(chainID, func(pass *fullPass) bool {
 		since := at.Unix()
@@ -68,8 +70,8 @@ func (tx *writeTx) queueReconcile() error {
 	return nil
 }
 
-// changePass changes the record of the full pass, unless change gives false. Others who change it
-// wait meanwhile.
+// changePass changes the record of the full pass, unless change returns false. The row is locked
+// for the transaction.
 func (tx *writeTx) changePass(chainID uint64, change func(*fullPass) bool) error {
 	name := passSetting(chainID)
 	if err := tx.PutSetting(name+":lock", []byte("1")); err != nil { // the row stays locked until the transaction ends
@@ -111,8 +113,8 @@ func (c *core) pendingPass(ctx context.Context, chainID uint64) (pass fullPass, 
 	return pass, nil
 }
 
-// PassPage lists the next drafts that a full pass compares. The page has pass 0 when no pass is on
-// its way.
+// PassPage lists the next drafts that a full pass compares. The page has pass 0 when no pass is
+// running.
 func (l *Ledger) PassPage(ctx context.Context, chainID uint64, limit int) (onchain.PassPage, error) {
 	pass, err := l.pendingPass(ctx, chainID)
 	if err != nil || pass.Number == 0 {
@@ -131,10 +133,10 @@ func (l *Ledger) PassPage(ctx context.Context, chainID uint64, limit int) (oncha
 	return page, nil
 }
 
-// PassCompared stores that a page of a full pass was compared as of a block that its PassPage
-// allows. Settled says that nothing of it is left to adopt. More tells whether the next page can be
-// compared at once: not when the pass is complete, when it has to be repeated, or when another
-// process is ahead.
+// PassCompared records that a page of a full pass was compared as of a block that its PassPage
+// allows. Settled means that every mission on it was adopted. More reports whether the next page
+// can be compared at once: not when the pass is complete, must be repeated, or was advanced by
+// another process.
 func (l *Ledger) PassCompared(ctx context.Context, chainID uint64, page onchain.PassPage, settled bool) (more bool, err error) {
 	err = l.write(ctx, func(tx *writeTx) error {
 		return tx.changePass(chainID, func(pass *fullPass) bool {
@@ -161,7 +163,7 @@ func (l *Ledger) PassCompared(ctx context.Context, chainID uint64, page onchain.
 	return more, nil
 }
 
-// ContinueReconcile has the next comparison run soon, because a full pass is not complete.
+// ContinueReconcile queues the next comparison of a full pass that is not complete.
 func (l *Ledger) ContinueReconcile(ctx context.Context) error {
 	return l.write(ctx, func(tx *writeTx) error { return tx.queueReconcile() })
 }

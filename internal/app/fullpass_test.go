@@ -40,8 +40,7 @@ func idsOf(page onchain.PassPage) (ids []string) {
 	return ids
 }
 
-// A draft whose funding was set aside is not removed as unfunded, however late an operator looks at
-// it.
+// A draft whose funding was set aside is never removed as unfunded.
 func TestADraftWhoseFundingWasSetAsideIsNotRemoved(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -81,8 +80,7 @@ func TestADraftWhoseFundingWasSetAsideIsNotRemoved(t *testing.T) {
 	})
 }
 
-// Nothing is removed while the incident is open, even if all drafts were compared: an operator has
-// not looked at the nodes.
+// Nothing is removed while the incident is open, even if all drafts were compared.
 func TestNothingIsRemovedWhileASetAsideIsOpen(t *testing.T) {
 	t.Parallel()
 	a := openRetaining(t, sqliteDatabase(t), testRetention)
@@ -98,8 +96,8 @@ func TestNothingIsRemovedWhileASetAsideIsOpen(t *testing.T) {
 	a.removeUnfunded(1)
 }
 
-// A pass counts only as a whole: each page once, in order, of the newest pass, with everything
-// adopted.
+// A pass is complete only when each page of the newest pass was compared once, in order, with
+// everything adopted.
 func TestAFullPassIsCompleteOnlyAsAWhole(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -131,8 +129,7 @@ func TestAFullPassIsCompleteOnlyAsAWhole(t *testing.T) {
 	})
 }
 
-// A draft is compared if its authorization was alive when the block was made, however long ago that
-// is now.
+// A draft is compared if its authorization was valid when the block was made.
 func TestAFullPassComparesWhatCouldBeFundedThen(t *testing.T) {
 	t.Parallel()
 	a := openTestApp(t, sqliteDatabase(t), testAppOptions{})

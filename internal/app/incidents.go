@@ -4,8 +4,8 @@ import (
 	"context"
 )
 
-// ReportIncident opens an incident that the chain's nodes gave cause for, unless the same one is
-// open. Events that were set aside are reported by [App.SetAside].
+// ReportIncident opens an incident about the chain or its nodes, unless the same incident is open.
+// Events that were set aside are reported by [Ledger.SetAside].
 func (l *Ledger) ReportIncident(ctx context.Context, kind, detail string, halting bool) error {
 	err := l.write(ctx, func(tx *writeTx) error {
 		return tx.incident(kind, halting, "%s", detail)
@@ -14,7 +14,7 @@ func (l *Ledger) ReportIncident(ctx context.Context, kind, detail string, haltin
 	return err
 }
 
-// ResolveIncidents ends the incidents of a kind: their cause is gone.
+// ResolveIncidents clears the incidents of a kind whose cause has ended.
 func (l *Ledger) ResolveIncidents(ctx context.Context, kind string) error {
 	err := l.write(ctx, func(tx *writeTx) error {
 		ended, err := tx.ClearIncidents(kind, actorChain)

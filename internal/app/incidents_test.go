@@ -30,8 +30,8 @@ func (a *testApp) wantHalted(want bool) {
 	}
 }
 
-// A mission is closed with the settler's signature only when the service asked for it. Anything
-// else halts the service, whatever becomes of the block. Creators reclaim without the settler.
+// A closing with a settler's signature that the service did not ask for halts the service, also
+// after a reorganization. A reclaim does not.
 func TestAClosingThatTheServiceDidNotAskForHalts(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -74,8 +74,8 @@ func TestAClosingThatTheServiceDidNotAskForHalts(t *testing.T) {
 	}
 }
 
-// A slot is paid to the contributor whose submission took it, whichever account redeems the
-// receipt. Any other payment halts the service.
+// A payment to the contributor of a slot is expected, from any account. Any other payment halts the
+// service.
 func TestAPaymentThatTheServiceDidNotPromiseHalts(t *testing.T) {
 	t.Parallel()
 	thief := sortie.Address{0xbd}
@@ -139,7 +139,7 @@ func TestAPaymentThatTheServiceDidNotPromiseHalts(t *testing.T) {
 	}
 }
 
-// A transaction may pay any number of slots: one incident says so, and it names what was paid.
+// A transaction that pays many slots opens one incident, which names what was paid.
 func TestAStolenBatchIsOneIncident(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -162,7 +162,7 @@ func TestAStolenBatchIsOneIncident(t *testing.T) {
 	})
 }
 
-// A payment that following missed and the comparison with the contract found is looked at, too.
+// A payment that the reconcile adopts is checked like a followed one.
 func TestAnAdoptedTheftHalts(t *testing.T) {
 	t.Parallel()
 	a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
@@ -173,9 +173,9 @@ func TestAnAdoptedTheftHalts(t *testing.T) {
 	a.wantIncidents("unexpected_payment")
 }
 
-// An acceptance on hold does not become final after the money left, and gets no receipt. It is
-// revoked when the closing is final, and becomes final after all when the chain takes the closing
-// back.
+// An acceptance on hold does not become final after the money left the contract, and gets no
+// receipt. It is revoked when the closing is final, and becomes final when a reorganization removes
+// the closing.
 func TestNothingBecomesFinalAfterTheMoneyLeft(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -205,15 +205,18 @@ func TestNothingBecomesFinalAfterTheMoneyLeft(t *testing.T) {
 		}
 		s.due()
 		if s.completions(draft) != 1 {
-			t.Errorf("the creator was told of the end %d times, want once", s.completions(draft))
+			t.Errorf("got %d completion events, want 1", s.completions(draft))
 		}
 		s.wantCountsOf(draft.ID)
 	})
 }
 
-// Acceptances of missions without money do not keep those of others waiting, however many they are.
+// Acceptances of missions without money do not delay others.
 func TestAcceptancesWithoutMoneyHoldUpNoOthers(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: takes seconds")
+	}
 	s := openTestMedia(t, sqliteDatabase(t), nil)
 	poor, rich := s.publish("poor", maxDue+1, `,"maxSubmissionsPerContributor":1`), s.publish("rich", 1, "")
 	for i := range maxDue + 1 {
@@ -228,8 +231,8 @@ func TestAcceptancesWithoutMoneyHoldUpNoOthers(t *testing.T) {
 	s.wantReceipt(paid, 0)
 }
 
-// The money leaves between the look at the mission and the write that takes the slot: the write
-// itself refuses.
+// When the money leaves between the read of the mission and the write of the slot, the write is
+// refused.
 func TestASlotOfAClosedMissionIsRefusedByTheWrite(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -249,8 +252,8 @@ func TestASlotOfAClosedMissionIsRefusedByTheWrite(t *testing.T) {
 	})
 }
 
-// A published mission whose funding is reorganized out is not complete: nothing says so, before and
-// after an operator has cleared the incident, until the funding is back and the mission is over.
+// A published mission whose funding a reorganization removed is not completed, also after an
+// operator has cleared the incident, until it is funded again and has ended.
 func TestAMissionWithoutItsFundingIsNotCompleted(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -260,7 +263,7 @@ func TestAMissionWithoutItsFundingIsNotCompleted(t *testing.T) {
 			t.Helper()
 			s.due()
 			if got := s.completions(draft); got != want {
-				t.Errorf("%s: the creator was told of the end %d times, want %d; events %v", when, got, want, s.typesOf(draft))
+				t.Errorf("%s: got %d completion events, want %d; events %v", when, got, want, s.typesOf(draft))
 			}
 		}
 		wantNoEnd := func(when string) {
@@ -291,7 +294,7 @@ func TestAMissionWithoutItsFundingIsNotCompleted(t *testing.T) {
 	})
 }
 
-// What is over is not closed, and does not complete, while an incident halts the service.
+// A mission that has ended is neither closed nor completed while an incident halts the service.
 func TestNothingCompletesWhileTheServiceIsHalted(t *testing.T) {
 	t.Parallel()
 	s := openTestMedia(t, sqliteDatabase(t), nil)
@@ -308,11 +311,11 @@ func TestNothingCompletesWhileTheServiceIsHalted(t *testing.T) {
 	halt()
 	s.due()
 	if got := s.completions(draft); got != 0 {
-		t.Errorf("halted: the creator was told of the end %d times, want 0", got)
+		t.Errorf("halted: got %d completion events, want 0", got)
 	}
 	s.clearIncidents()
 	s.due()
 	if got := s.completions(draft); got != 1 {
-		t.Errorf("cleared: the creator was told of the end %d times, want 1", got)
+		t.Errorf("cleared: got %d completion events, want 1", got)
 	}
 }

@@ -12,10 +12,10 @@ import (
 )
 
 // lapseMissions rejects the funded missions that can no longer be published: see
-// [mission.PublishBy]. Their money goes back to the creator at once instead of staying in the
-// contract until it can be reclaimed. That cannot be undone, so a clock that is wrong must not
-// cause it: a mission lapses by the time of the chain or of the service, whichever is earlier.
-// Nothing lapses while the clock is in doubt or an incident halts the service.
+// [mission.PublishBy]. Their money is refunded at once instead of staying in the contract until it
+// can be reclaimed. That cannot be undone, so a wrong clock must not cause it: a mission lapses by
+// the time of the chain or of the service, whichever is earlier. Nothing lapses while the clock is
+// in doubt or an incident halts the service.
 func (l *Ledger) lapseMissions(ctx context.Context) error {
 	halted, err := l.store.Halted(ctx)
 	if err != nil || halted || l.clock.state().InDoubt {
@@ -30,12 +30,12 @@ func (l *Ledger) lapseMissions(ctx context.Context) error {
 	}
 	list, err := l.store.DraftsToLapse(ctx, earlier(l.now(), position.Tip.Time), maxDue)
 	if err != nil {
-		return fmt.Errorf("look for missions that cannot be published any more: %w", err)
+		return fmt.Errorf("find missions that can no longer be published: %w", err)
 	}
 	var failures []error
 	for _, draft := range list {
 		if err := l.write(ctx, func(tx *writeTx) error { return tx.lapse(draft.ID) }); err != nil {
-			failures = append(failures, fmt.Errorf("reject draft %s, which cannot be published any more: %w", draft.ID, err))
+			failures = append(failures, fmt.Errorf("reject draft %s, which can no longer be published: %w", draft.ID, err))
 		}
 	}
 	return errors.Join(failures...)
@@ -49,8 +49,8 @@ func earlier(now, block time.Time) time.Time {
 	return now
 }
 
-// lapse rejects a mission that can no longer be published, in place of an approval that came too
-// late, too.
+// lapse rejects a mission that can no longer be published, and replaces an approval that came too
+// late.
 func (tx *writeTx) lapse(draftID string) error {
 	if err := tx.lockChain(); err != nil {
 		return err
@@ -86,8 +86,7 @@ func tooLate(draft store.Draft, now time.Time) bool {
 	return draft.PublishBy != nil && !now.Before(*draft.PublishBy)
 }
 
-// lateness says, in a sentence for creator and operator, why the mission can no longer be
-// published.
+// lateness is the reason, for creator and operator, that the mission can no longer be published.
 func (d *draftState) lateness() string {
 	if ends := d.draft.EndsAt; ends != nil && ends.Equal(*d.draft.PublishBy) {
 		return fmt.Sprintf("The mission ended at %s and was not published before.", sortie.FormatTime(*ends))
@@ -96,9 +95,9 @@ func (d *draftState) lateness() string {
 		sortie.FormatTime(time.Unix(int64(d.funding.ReclaimAfter), 0)), int(mission.SettlementPeriod.Hours()/24))
 }
 
-// publishBy is from when the draft can no longer be published in its next state; nil where that
-// does not matter. A mission that was published before, on a funding that a reorganization took
-// out, owes its contributors: it does not lapse.
+// publishBy is the time from which the draft can no longer be published in its next state; nil
+// where it does not apply. A mission that was published on a funding that a reorganization removed
+// owes its contributors: it does not lapse.
 func (tx *writeTx) publishBy(d *draftState, next mission.State) (*time.Time, error) {
 	if d.funding == nil || !next.AwaitsPublication() {
 		return nil, nil

@@ -35,8 +35,7 @@ var (
 	rejectedLocked    = mission.State{Depth: mission.DepthLocked, Decision: mission.DecisionRejected}
 )
 
-// An approval publishes nothing when its funding becomes final after the mission's end. It lapses,
-// and the money goes back.
+// An approved mission whose funding becomes final after its end lapses, and its money is refunded.
 func TestAnApprovalThatPublishesTooLateLapses(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -72,7 +71,7 @@ func TestAnApprovalThatPublishesTooLateLapses(t *testing.T) {
 	})
 }
 
-// What is approved as soon as it is confirmed is not approved after its end either.
+// Automatic approval does not approve after the end of a mission.
 func TestNothingIsApprovedByItselfAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	a := openTestApp(t, sqliteDatabase(t), testAppOptions{autoApprove: true})
@@ -104,7 +103,7 @@ func TestAFundingThatIsOnlySeenAtTheEndIsRefunded(t *testing.T) {
 	}
 }
 
-// While an incident halts the service nothing lapses. Afterwards it does.
+// Nothing lapses while the clock is in doubt.
 func TestNothingLapsesWhileTheServiceIsHalted(t *testing.T) {
 	t.Parallel()
 	a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
@@ -122,7 +121,7 @@ func TestNothingLapsesWhileTheServiceIsHalted(t *testing.T) {
 	a.wantState(draft, rejectedConfirmed)
 }
 
-// A mission that is published, or was before a reorganization took its funding, owes its
+// A mission that is published, or was before a reorganization removed its funding, owes its
 // contributors and never lapses.
 func TestAMissionThatWasPublishedNeverLapses(t *testing.T) {
 	t.Parallel()
@@ -151,8 +150,7 @@ func TestAMissionThatWasPublishedNeverLapses(t *testing.T) {
 	})
 }
 
-// A service clock that jumps ahead rejects nothing: a rejection sends the money back, and no
-// correction of the clock undoes that.
+// A service clock that jumps ahead rejects nothing, because a refund cannot be undone.
 func TestNothingLapsesByAClockThatJumpsAhead(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {

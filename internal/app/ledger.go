@@ -10,8 +10,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// moneyOf is where the money of a published mission is, by its counters: payments count when their
-// blocks are final.
+// moneyOf are the sums of a published mission by its counters: payments count when their blocks are
+// final.
 func moneyOf(draft store.Draft, slots store.Slots, closing *onchain.Closing) bookSums {
 	sums := newBookSums()
 	sums.funded = times(draft.Reward, int64(draft.TargetCount))
@@ -24,8 +24,8 @@ func moneyOf(draft store.Draft, slots store.Slots, closing *onchain.Closing) boo
 	return sums
 }
 
-// MissionLedger says where the money of a published mission is, with a page of its payments in the
-// order of their slots. It names nothing that is not public on the chain.
+// MissionLedger returns the sums of a published mission and a page of its payments in the order of
+// their slots. It reveals nothing that is not public on the chain.
 //
 // It fails with not_found and invalid_cursor.
 func (a *App) MissionLedger(ctx context.Context, missionID string, page Page) (sortie.MissionLedger, error) {
@@ -68,9 +68,9 @@ func (a *App) MissionLedger(ctx context.Context, missionID string, page Page) (s
 	return answer, a.addPayments(ctx, &answer, draft.ID, list, next, page.limit())
 }
 
-// addPayments adds a page of payments. A position in the list is the slot that comes next.
+// addPayments adds a page of payments. A position in the list is the next slot.
 func (a *App) addPayments(ctx context.Context, answer *sortie.MissionLedger, draftID, list string, next int64, limit int) error {
-	payments, err := a.store.PaymentsOf(ctx, draftID, next-1, limit+1) // one more tells whether there is another page
+	payments, err := a.store.PaymentsOf(ctx, draftID, next-1, limit+1) // one more shows whether there is another page
 	if err != nil {
 		return storeError(err)
 	}
@@ -89,11 +89,11 @@ func (a *App) addPayments(ctx context.Context, answer *sortie.MissionLedger, dra
 	return nil
 }
 
-// missionMoney is where the money of a published mission is, for its creator.
+// missionMoney are the sums of a published mission for its creator.
 func (a *App) missionMoney(draft store.Draft, slots store.Slots, closing *onchain.Closing) *sortie.MissionMoney {
 	sums := moneyOf(draft, slots, closing)
 	committed, left := times(draft.Reward, int64(slots.Accepted-slots.Paid-slots.Deferred)), new(big.Int)
-	if closing != nil || committed.Cmp(sums.remaining) > 0 { // what was accepted and not paid before the money left is not owed by it any more
+	if closing != nil || committed.Cmp(sums.remaining) > 0 { // nothing is committed after the money left the contract
 		committed.Set(sums.remaining)
 	} else {
 		left.Sub(sums.remaining, committed)

@@ -19,10 +19,10 @@ const (
 	linkKeyRest = 10 * time.Minute // after the last link of a key has expired, for clocks that differ
 )
 
-// linkRing is the ring of link keys as this process last read it.
+// linkRing holds the link keys as this process last read them.
 type linkRing struct {
 	keys       atomic.Pointer[links.Keys]
-	reloadedAt atomic.Int64 // second in which an unknown link last made the process read the ring again
+	reloadedAt atomic.Int64 // Unix second in which an unknown link last made the process read the keys
 }
 
 // link returns the URL of a signed link that expires at exp.
@@ -30,8 +30,8 @@ func (c *core) link(build LinkBuilder, id, variant string, exp int64) string {
 	return build(id, variant, c.links.keys.Load().Sign(id, variant, exp))
 }
 
-// verifyLink checks the token of a link. One that this process cannot have signed may be of a key
-// that another has just made, so the ring is read again, at most once a second, before the link is
+// verifyLink checks the token of a link. A token that does not match may be of a key that another
+// process has just made, so the keys are read again, at most once a second, before the link is
 // refused.
 //
 // It fails with media_url_invalid and media_url_expired.
@@ -52,8 +52,7 @@ func (r *linkRing) mayReload(now time.Time) bool {
 	return now.Unix() != last && r.reloadedAt.CompareAndSwap(last, now.Unix())
 }
 
-// ReloadLinkKeys reads the keys that this and other processes made. Every process calls it each
-// minute.
+// ReloadLinkKeys reads the keys of the database. Every process calls it each minute.
 func (a *App) ReloadLinkKeys(ctx context.Context) error { return a.reloadLinkKeys(ctx) }
 
 func (c *core) reloadLinkKeys(ctx context.Context) error {
@@ -67,7 +66,7 @@ func (c *core) reloadLinkKeys(ctx context.Context) error {
 	return nil
 }
 
-// useLinkKeys makes a ring of stored keys, the newest first. The newest that is old enough signs.
+// useLinkKeys uses stored keys, the newest first. The newest key that is old enough signs.
 func (c *core) useLinkKeys(stored []store.LinkKey) error {
 	ring := make([]links.Key, len(stored))
 	signing := len(stored) - 1
@@ -87,9 +86,8 @@ func (c *core) useLinkKeys(stored []store.LinkKey) error {
 	return err
 }
 
-// RotateLinkKeys makes the next key that links are signed with, when the time of the last one is
-// over, and retires those whose links have all expired. It may be called at any time, by any number
-// of processes.
+// RotateLinkKeys makes the next signing key when the term of the last one is over, and retires keys
+// whose links have all expired. Any number of processes may call it at any time.
 func (a *App) RotateLinkKeys(ctx context.Context) error { return a.rotateLinkKeys(ctx) }
 
 func (c *core) rotateLinkKeys(ctx context.Context) error {
@@ -116,8 +114,8 @@ func (c *core) rotateLinkKeys(ctx context.Context) error {
 	return c.reloadLinkKeys(ctx)
 }
 
-// outlived are the keys, of a list that begins with the newest, whose links have all expired:
-// another has signed for so long.
+// expiredKeys are the ids of the keys whose links have all expired, because a newer key has signed
+// for long enough. The list begins with the newest key.
 func expiredKeys(stored []store.LinkKey, now time.Time) []string {
 	for i, key := range stored {
 		if !now.Before(key.SignsFrom.Add(longestLink + linkKeyRest)) {
@@ -134,8 +132,8 @@ func linkKeyIDs(keys []store.LinkKey) (ids []string) {
 	return ids
 }
 
-// addLinkKey makes a key with the number behind that of the newest, so that of two processes that
-// do so at once only one succeeds.
+// addLinkKey makes a key with the number after the newest one, so that only one of two concurrent
+// processes succeeds.
 func (tx *writeTx) addLinkKey(stored []store.LinkKey, signsFrom time.Time) error {
 	number := 0
 	if len(stored) > 0 {

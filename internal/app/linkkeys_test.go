@@ -11,7 +11,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// keyOf is the id of the key that a fresh link is signed with.
+// keyOf is the id of the key that signs a new link.
 func (s *testMedia) keyOf(service *Service, draft store.Draft) (link, key string) {
 	s.t.Helper()
 	defer s.use(s.service)
@@ -22,7 +22,7 @@ func (s *testMedia) keyOf(service *Service, draft store.Draft) (link, key string
 	return link, query.Get("kid")
 }
 
-// A new key takes over day by day, when every process knows it, and no live link dies by it.
+// A new key signs each day when every process has read it, and valid links stay valid.
 func TestLinkKeysRotate(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -34,16 +34,16 @@ func TestLinkKeysRotate(t *testing.T) {
 		s.pass(linkKeyTerm - time.Second)
 		s.must(s.app.RotateLinkKeys(ctx))
 		if _, key := s.keyOf(s.service, draft); key != "1" {
-			t.Errorf("signed with key %s", key)
+			t.Errorf("signed with key %s, want 1", key)
 		}
 		s.pass(time.Second)
-		for range 3 { // whoever comes first makes it
+		for range 3 { // the first call makes the key
 			s.must(s.app.RotateLinkKeys(ctx))
 			s.must(other.App.RotateLinkKeys(ctx))
 		}
 		old, key := s.keyOf(s.service, draft)
 		if key != "1" {
-			t.Errorf("signed with key %s before every process knows it", key)
+			t.Errorf("signed with key %s before every process knows it, want 1", key)
 		}
 		s.pass(linkKeyLead - time.Second)
 		live, _ := s.keyOf(other, draft)
@@ -51,7 +51,7 @@ func TestLinkKeysRotate(t *testing.T) {
 		s.must(s.app.ReloadLinkKeys(ctx))
 		fresh, key := s.keyOf(s.service, draft)
 		if key != "2" {
-			t.Errorf("signed with key %s", key)
+			t.Errorf("signed with key %s, want 2", key)
 		}
 		for _, link := range []string{live, fresh} {
 			for _, service := range []*Service{s.service, other} { // the other one has not read it since
@@ -66,14 +66,15 @@ func TestLinkKeysRotate(t *testing.T) {
 		s.must(s.app.RotateLinkKeys(ctx))
 		keys, err := s.db.LinkKeys(ctx)
 		if err != nil || len(keys) != 1 || keys[0].ID != "2" {
-			t.Errorf("%d keys are left, %v", len(keys), err)
+			t.Errorf("%d keys are left, error %v; want key 2 alone", len(keys), err)
 		}
 		_, err = s.fetch(s.service, old)
-		wantCode(t, err, sortie.CodeMediaURLInvalid) // nobody knows the key any more
+		wantCode(t, err, sortie.CodeMediaURLInvalid) // the key is retired
 	})
 }
 
-// An operator can make every link die at once, those of uploads too, and new ones work everywhere.
+// An operator can invalidate all links at once, including those of uploads, and new links work in
+// every process.
 func TestAllLinksDie(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -94,10 +95,10 @@ func TestAllLinksDie(t *testing.T) {
 
 		fresh, key := s.keyOf(s.service, draft)
 		if key != "2" {
-			t.Errorf("signed with key %s", key)
+			t.Errorf("signed with key %s, want 2", key)
 		}
 		s.pass(time.Second)
-		if _, err := s.fetch(other, fresh); err != nil { // it reads the keys when it meets one that it does not know
+		if _, err := s.fetch(other, fresh); err != nil { // it reads the keys for a key that it does not know
 			t.Error(err)
 		}
 		_, err = s.fetch(other, link)
@@ -108,7 +109,7 @@ func TestAllLinksDie(t *testing.T) {
 			t.Errorf("declared again %+v", again)
 		}
 		if entries := s.count(`SELECT COUNT(*) FROM audit WHERE action = 'link_keys.rotated'`); entries != 1 {
-			t.Errorf("%d audit entries", entries)
+			t.Errorf("%d audit entries, want 1", entries)
 		}
 	})
 }

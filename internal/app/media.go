@@ -14,13 +14,13 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// Media is a file that a link allows to be read.
+// Media is a file that a link gives access to.
 type Media struct {
 	Hash        sortie.Hash // SHA-256 of its bytes
 	ContentType string      // one of the six media types
 	Size        int64
 	ExpiresAt   time.Time // of the link
-	File        *os.File  // for the caller to close; nil unless it is on this machine. The kernel can send it by itself
+	File        *os.File  // nil unless the file is on this machine; the caller must close it
 
 	objects *blob.Objects
 }
@@ -44,8 +44,8 @@ func (m Media) Close() error {
 
 // OpenMedia opens the media of a link of the deliverables. The variant is original or thumbnail.
 //
-// It fails with media_url_invalid, media_url_expired, not_found from the moment on at which the
-// submission is not accepted any more, and service_unavailable.
+// It fails with media_url_invalid, media_url_expired, not_found when the submission is no longer
+// accepted, and service_unavailable.
 func (a *App) OpenMedia(ctx context.Context, id, variant, token string) (Media, error) {
 	if variant != links.VariantOriginal && variant != links.VariantThumbnail {
 		return Media{}, errNoMedia()
@@ -53,7 +53,7 @@ func (a *App) OpenMedia(ctx context.Context, id, variant, token string) (Media, 
 	return a.openMedia(ctx, id, variant, variant, token, mission.HoldsSlot)
 }
 
-// openMedia opens a variant of a submission's media for whoever has a link that was signed for it.
+// openMedia opens a variant of a submission's media for a client with a valid link.
 func (c *core) openMedia(ctx context.Context, id, variant, signed, token string, visible func(sortie.SubmissionStatus) bool) (Media, error) {
 	if c.objects == nil {
 		return Media{}, errNoMediaStore()
@@ -77,7 +77,7 @@ func (c *core) openMedia(ctx context.Context, id, variant, signed, token string,
 		return Media{}, errNoMedia()
 	}
 	if err := c.find(ctx, &opened); err != nil {
-		c.log.Error("media that a link leads to cannot be served", "submissionId", id, "variant", variant, "hash", opened.Hash, "error", err)
+		c.log.Error("media of a valid link cannot be served", "submissionId", id, "variant", variant, "hash", opened.Hash, "error", err)
 		return Media{}, mediaError(err)
 	}
 	return opened, nil
@@ -88,8 +88,8 @@ const (
 	unknownSize   = -1
 )
 
-// find opens the file, if it is on this machine, and makes sure that it is the one that was kept:
-// what was cut off or has changed must not be sent. Other stores do that by themselves.
+// find opens the file, if it is on this machine, and verifies its bytes: a truncated or changed
+// file must not be served. Other stores verify objects themselves.
 func (c *core) find(ctx context.Context, m *Media) error {
 	file, err := c.objects.File(m.Hash)
 	if errors.Is(err, blob.ErrNotLocal) {
@@ -118,10 +118,10 @@ func (c *core) find(ctx context.Context, m *Media) error {
 }
 
 func errNoMedia() error {
-	return sortie.NewError(sortie.CodeNotFound, "there is nothing to see under this link any more; fetch the deliverables again")
+	return sortie.NewError(sortie.CodeNotFound, "there is no media under this link; fetch the deliverables again")
 }
 
-// mediaError says what a failure of the media store means to a client.
+// mediaError turns an error of the media store into an error for a client.
 func mediaError(err error) error {
 	switch {
 	case errors.Is(err, blob.ErrUnavailable):
@@ -133,11 +133,12 @@ func mediaError(err error) error {
 	}
 }
 
-// sweepAge is how old an object must be to be removed: it is kept first and pointed to afterwards.
+// sweepAge is how old an unused object must be to be removed: objects are stored before a row
+// refers to them.
 const sweepAge = time.Hour
 
-// SweepMedia removes the files that no submission needs any more, and tells how many those were:
-// those of rejected and withdrawn submissions, and uploads once what is served of them was made.
+// SweepMedia removes the files that no submission needs, and returns their number: files of
+// rejected and withdrawn submissions, and uploads whose served copy exists.
 func (a *App) SweepMedia(ctx context.Context) (removed int, err error) {
 	if a.objects == nil {
 		return 0, nil

@@ -8,10 +8,10 @@ import (
 	"github.com/sortie-labs/sortie/internal/mission"
 )
 
-// Outcome is what became of a submission: the status it got, or one of those below.
+// Outcome is what became of a submission: its new status, or one of the outcomes below.
 type Outcome string
 
-// The outcomes that are no status.
+// The outcomes that are not a status.
 const (
 	OutcomeExpired Outcome = "expired" // rejected, because nothing was uploaded in time
 	OutcomeFinal   Outcome = "final"   // took a slot
@@ -19,9 +19,9 @@ const (
 
 // Stats count what this process did since it was started.
 type Stats struct {
-	Submissions   map[Outcome]uint64    // every outcome is there
+	Submissions   map[Outcome]uint64    // has every outcome
 	LimitsCrossed uint64                // acceptances by operators above their hourly limit
-	PayoutSteps   map[PayoutStep]uint64 // every step is there
+	PayoutSteps   map[PayoutStep]uint64 // has every step
 }
 
 // Stats returns the counters for metrics.
@@ -56,7 +56,7 @@ func (c *counters[Kind]) add(list []Kind) {
 	}
 }
 
-// all gives the counts, also those of the kinds that did not happen.
+// all returns the counts of all kinds, including zeros.
 func (c *counters[Kind]) all(kinds []Kind) map[Kind]uint64 {
 	counts := make(map[Kind]uint64, len(kinds))
 	for _, kind := range kinds {
@@ -71,17 +71,17 @@ func (c *counters[Kind]) all(kinds []Kind) map[Kind]uint64 {
 func allOutcomes() []Outcome {
 	all := []Outcome{OutcomeExpired, OutcomeFinal}
 	for _, status := range mission.SubmissionStatuses() {
-		if status != sortie.SubmissionPending { // nothing becomes that
+		if status != sortie.SubmissionPending { // no submission becomes pending
 			all = append(all, Outcome(status))
 		}
 	}
 	return all
 }
 
-// PayoutStep is something that became of a payout, a settlement or the closing of a mission.
+// PayoutStep is a step of a payout, a settlement or the closing of a mission.
 type PayoutStep string
 
-// The steps. They are counted when they are durable, in the process that made them.
+// The steps. They are counted after the commit, in the process that made them.
 const (
 	SettlementStarted PayoutStep = "settlement_started"
 	SettlementEnded   PayoutStep = "settlement_ended"  // its transaction is in a final block
@@ -101,7 +101,7 @@ var PayoutSteps = []PayoutStep{
 	PayoutSent, PayoutPaid, PayoutDeferred, PayoutSetAside, PayoutRetried, ClosingStarted,
 }
 
-// step notes steps of the transaction, which count when it is committed.
+// step records steps of the transaction, which are counted after the commit.
 func (tx *writeTx) step(step PayoutStep, times int) {
 	for range times {
 		tx.steps = append(tx.steps, step)

@@ -6,7 +6,7 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// Audit gives a page of the audit log, newest first.
+// Audit returns a page of the audit log, newest first.
 //
 // It fails with wallet_not_allowed and invalid_cursor.
 func (o *Operators) Audit(ctx context.Context, operator sortie.Address, page Page) (sortie.AuditPage, error) {
@@ -19,7 +19,7 @@ func (o *Operators) Audit(ctx context.Context, operator sortie.Address, page Pag
 		return sortie.AuditPage{}, err
 	}
 	limit := page.limit()
-	entries, err := o.store.Audit(ctx, before, limit+1) // one more tells whether there is another page
+	entries, err := o.store.Audit(ctx, before, limit+1) // one more shows whether there is another page
 	if err != nil {
 		return sortie.AuditPage{}, storeError(err)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// ChainOverview says what the rows know about the chain. What only the following process knows, the
-// caller adds.
+// ChainOverview returns what the database knows about the chain. The caller adds what only the
+// following process knows.
 //
 // It fails with wallet_not_allowed.
 func (o *Operators) ChainOverview(ctx context.Context, operator sortie.Address) (sortie.ChainOverview, error) {
@@ -91,7 +91,7 @@ func (o *Operators) readReconcile(ctx context.Context, overview *sortie.ChainOve
 	return nil
 }
 
-// RequestReconcile asks for a comparison of the contract's state with the database.
+// RequestReconcile queues a comparison of the contract's state with the database.
 //
 // It fails with wallet_not_allowed.
 func (o *Operators) RequestReconcile(ctx context.Context, operator sortie.Address) (sortie.ReconcileRequested, error) {
@@ -110,7 +110,7 @@ func (o *Operators) RequestReconcile(ctx context.Context, operator sortie.Addres
 	return sortie.ReconcileRequested{OK: true}, nil
 }
 
-// ClearIncident says that a person has looked at an incident and made it right.
+// ClearIncident clears an incident that an operator has resolved.
 //
 // It fails with wallet_not_allowed, not_found, validation_failed without a reason, and wrong_state
 // when it was cleared before.
@@ -135,7 +135,7 @@ func (o *Operators) ClearIncident(ctx context.Context, operator sortie.Address, 
 		if answer.Halted, err = tx.Halted(); err != nil {
 			return err
 		}
-		if incident.Kind == onchain.IncidentEventsSetAside { // the nodes may answer otherwise now
+		if incident.Kind == onchain.IncidentEventsSetAside { // the nodes may answer now
 			if err := tx.beginPass(o.domain.ChainID, 0, incident.OpenedAt); err != nil {
 				return err
 			}
@@ -146,12 +146,12 @@ func (o *Operators) ClearIncident(ctx context.Context, operator sortie.Address, 
 	case errors.Is(err, store.ErrNotFound):
 		return sortie.IncidentCleared{}, sortie.NewError(sortie.CodeNotFound, "no incident has this id; list the open ones with sortie chain status")
 	case errors.Is(err, store.ErrConflict):
-		return sortie.IncidentCleared{}, sortie.NewError(sortie.CodeWrongState, "this incident was cleared before; the audit log says by whom")
+		return sortie.IncidentCleared{}, sortie.NewError(sortie.CodeWrongState, "this incident was cleared before; the audit log has the operator")
 	case err != nil:
 		return sortie.IncidentCleared{}, storeError(err)
 	}
 	o.stuck.forget()
-	o.wake() // what was held back may go on
+	o.wake() // continue what the incident halted
 	return answer, nil
 }
 

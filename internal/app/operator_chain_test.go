@@ -47,7 +47,7 @@ func TestTheAuditLogIsComplete(t *testing.T) {
 			t.Errorf("the log is\n%q, want\n%q", got, want)
 		}
 		if jobs := a.count(`SELECT COUNT(*) FROM test_jobs WHERE name = 'reconcile'`); jobs != 1 {
-			t.Errorf("%d reconcile jobs", jobs)
+			t.Errorf("got %d reconcile jobs, want 1", jobs)
 		}
 	})
 }
@@ -79,7 +79,7 @@ func TestTheChainAtAGlance(t *testing.T) {
 			t.Errorf("the incidents are %+v", overview.Incidents)
 		}
 		if overview.Sender.Queued != 1 || overview.Sender.OldestAt == nil || !slices.Equal(overview.Factories, []sortie.Address{factory}) {
-			t.Errorf("%+v, %v", overview.Sender, overview.Factories)
+			t.Errorf("got sender %+v, factories %v, want one queued intent and factory %s", overview.Sender, overview.Factories, factory)
 		}
 		if r := overview.LastReconcile; r == nil || r.Checked != 2 || r.Repaired != 1 || len(r.Alarms) != 1 || r.FinishedAt != sortie.FormatTime(a.clock()) {
 			t.Errorf("the last report is %+v", r)
@@ -97,7 +97,7 @@ func TestIncidentsAreClearedOnce(t *testing.T) {
 	a.must(a.ledger.ReportIncident(ctx, "loud", "Stop for another reason.", true))
 	incidents, err := a.db.OpenIncidents(ctx)
 	if err != nil || len(incidents) != 2 {
-		t.Fatalf("%+v, %v", incidents, err)
+		t.Fatalf("open incidents: got %+v, error %v, want two", incidents, err)
 	}
 	_, err = a.operators.ClearIncident(ctx, reviewer, incidents[0].ID, " ")
 	wantCode(t, err, sortie.CodeValidationFailed)
@@ -106,13 +106,13 @@ func TestIncidentsAreClearedOnce(t *testing.T) {
 	for i, stillHalted := range []bool{true, false} {
 		cleared, err := a.operators.ClearIncident(ctx, reviewer, incidents[i].ID, "Looked.")
 		if err != nil || cleared.Halted != stillHalted {
-			t.Errorf("%d: %+v, %v", i, cleared, err)
+			t.Errorf("clear incident %d: got %+v, error %v, want halted %t", i, cleared, err, stillHalted)
 		}
 	}
 	_, err = a.operators.ClearIncident(ctx, colleague, incidents[0].ID, "Looked, too.")
 	wantCode(t, err, sortie.CodeWrongState)
 	if a.wakes != 2 {
-		t.Errorf("the follower was woken %d times", a.wakes)
+		t.Errorf("the follower was woken %d times, want 2", a.wakes)
 	}
 	a.must(a.ledger.ReportIncident(ctx, "loud", "Stop.", true)) // it happened again
 	a.wantIncidents("loud")

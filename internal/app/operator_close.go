@@ -9,10 +9,10 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// CloseMission ends a published mission now, at its creator's request: it takes no more
-// submissions. Those that are in are still decided, what is accepted is paid, and then the mission
-// is closed and the rest of its money goes back, as after its end. The answer says what it still
-// waits for. Ended before: nothing changes.
+// CloseMission ends a published mission at its creator's request: it takes no more submissions.
+// Pending submissions are still decided and accepted ones paid; then the mission is closed and the
+// rest of its money is refunded, as after its end. The answer reports what the mission waits for.
+// Closing it again changes nothing.
 //
 // It fails with wallet_not_allowed, not_found, validation_failed, and wrong_state when the mission
 // is not published or its money has left the contract.
@@ -29,7 +29,7 @@ func (o *Operators) CloseMission(ctx context.Context, order Order, id, reason st
 	}
 	var slots store.Slots
 	err = o.write(ctx, func(tx *writeTx) error {
-		if err := tx.lockChain(); err != nil { // a reorganization comes before or after it, not in between
+		if err := tx.lockChain(); err != nil { // no reorganization during the transaction
 			return err
 		}
 		state, err := tx.load(id)
@@ -65,7 +65,7 @@ type endedFacts struct {
 	Reason    string `json:"reason"`
 }
 
-// endEarly ends a mission and gives what the audit log keeps of it: nothing, where it had ended.
+// endEarly ends a mission and returns the detail for the audit log, nil if the mission had ended.
 func (tx *writeTx) endEarly(d *draftState, reason string) (map[string]any, error) {
 	if err := mayEnd(d); err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func (tx *writeTx) endEarly(d *draftState, reason string) (map[string]any, error
 	}, err
 }
 
-// mayEnd refuses a mission that an operator cannot end early, and says what to do instead.
+// mayEnd refuses a mission that an operator cannot end early, and explains what to do instead.
 func mayEnd(d *draftState) error {
 	shown := d.draft.State.View()
 	refuse := func(format string, args ...any) error {

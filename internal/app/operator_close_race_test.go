@@ -13,8 +13,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// The money leaves after the checks saw that it is there, and before they accept. Only PostgreSQL
-// runs both at once.
+// The money leaves the contract between the read of the checks and their acceptance. Only
+// PostgreSQL runs both at once.
 func TestAMissionIsClosedWhileItsSubmissionIsAccepted(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Database(t)
@@ -45,7 +45,7 @@ func TestAMissionIsClosedWhileItsSubmissionIsAccepted(t *testing.T) {
 	s.wantCountsOf(draft.ID)
 }
 
-// Whoever decides without looking whether the mission is closed is told so by the write itself.
+// A decision about a submission of a closed mission is refused by the write.
 func TestNothingIsAcceptedForAClosedMission(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {

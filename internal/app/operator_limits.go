@@ -9,22 +9,21 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// operatorLimits bound what a single operator's key can do within an hour before other people know
-// of it.
+// operatorLimits bound what one operator's key can accept within an hour before an incident is
+// opened.
 type operatorLimits struct {
 	perHour map[sortie.Token]*big.Int // base units; a token without an entry has no limit
-	second  bool                      // above the limit a second operator must accept, too
+	second  bool                      // above the limit a second operator must accept as well
 
 	crossed atomic.Uint64
 }
 
-// incidentOperatorLimit does not halt: an operator accepted work for more than the limit within an
-// hour.
+// incidentOperatorLimit does not halt: an operator accepted more than the limit within an hour.
 const incidentOperatorLimit = "operator_limit"
 
-// countAcceptance counts an acceptance in its operator's hour. Above the limit it raises an alarm;
-// and where a second operator is needed, it tells that this one does not decide alone and counts
-// nothing. Missions of the operator's own are not counted: their money is the operator's.
+// countAcceptance counts an acceptance in its operator's hour. Above the limit it opens an
+// incident; where a second operator is needed, it returns false and counts nothing. Acceptances for
+// the operator's own missions are not counted: they spend the operator's own money.
 func (tx *writeTx) countAcceptance(operator sortie.Address, submission store.Submission) (alone bool, err error) {
 	token, reward := submission.Mission.Token, submission.Mission.Reward
 	limit := tx.core.limits.perHour[token]
@@ -50,22 +49,22 @@ func (tx *writeTx) countAcceptance(operator sortie.Address, submission store.Sub
 	return true, tx.AddAccepted(hour, reward)
 }
 
-// alarmAboutOperator opens one incident for as long as it takes to clear it: its text holds no sum,
-// which would make each one new.
+// alarmAboutOperator opens one incident until it is cleared: its text holds no sum, so that it
+// stays the same incident.
 func (tx *writeTx) alarmAboutOperator(operator sortie.Address, token sortie.Token, limit *big.Int) error {
 	return tx.incident(incidentOperatorLimit, false,
-		"Operator %s accepted submissions for more than %s %s within an hour. Ask its owner. If the key is stolen, take it out of --operators and reject what it accepted before that becomes final.",
+		"Operator %s accepted submissions for more than %s %s within an hour. Ask its owner. If the key is stolen, remove it from the operators and reject what it accepted before that becomes final.",
 		operator, sortie.FormatUnits(limit, tx.core.tokens[token].Decimals), token)
 }
 
-// seconds reports whether another wallet that is still an operator accepted the submission before.
+// seconds reports whether another operator accepted the submission before.
 func (tx *writeTx) seconds(operator sortie.Address, submission store.Submission) bool {
 	first, err := sortie.ParseAddress(submission.EndorsedBy)
 	return err == nil && first != operator && tx.core.operators[first]
 }
 
-// endorse notes that an operator accepted a submission and a second one must accept it, too. Once
-// is enough.
+// endorse records, once, that an operator accepted a submission that a second operator must accept
+// as well.
 func (tx *writeTx) endorse(order Order, submission store.Submission) error {
 	operator := order.Operator.String()
 	if submission.EndorsedBy == operator {

@@ -11,8 +11,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// An operator cannot take a stranger's money for work of its own. A creator who is operator, too,
-// pays with its own money.
+// An operator cannot accept its own submission to another creator's mission. An operator who is the
+// creator pays with its own money.
 func TestOperatorsDoNotAcceptTheirOwnWork(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -41,7 +41,7 @@ func TestOperatorsDoNotAcceptTheirOwnWork(t *testing.T) {
 	})
 }
 
-// What the checks accept is not decided by an operator, whose wallet may then contribute.
+// An operator may contribute where the checks accept.
 func TestAutomaticAcceptanceIsNotAnOperators(t *testing.T) {
 	t.Parallel()
 	s := openTestMedia(t, sqliteDatabase(t), limited("2.5", true))
@@ -54,7 +54,7 @@ func TestAutomaticAcceptanceIsNotAnOperators(t *testing.T) {
 	}
 }
 
-// limited sets how much USDC an operator accepts within an hour.
+// limited sets the USDC that an operator may accept within an hour.
 func limited(usdc string, second bool) func(*Config) {
 	units, err := sortie.ParseUnits(usdc, 6)
 	if err != nil {
@@ -72,7 +72,7 @@ func limitedAndCurated(usdc string, second bool) func(*Config) {
 	}
 }
 
-// An operator who accepts more than the limit within an hour raises one alarm, and continues.
+// Acceptances above the hourly limit open one incident, and succeed.
 func TestAnOperatorAboveTheHourlyLimitRaisesAnAlarm(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -115,7 +115,7 @@ func TestAnOperatorAboveTheHourlyLimitRaisesAnAlarm(t *testing.T) {
 	})
 }
 
-// Where a second operator is needed, a single key accepts no more than the limit within an hour.
+// With a second operator required, one key accepts no more than the limit within an hour.
 func TestAboveTheHourlyLimitASecondOperatorDecides(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -159,7 +159,7 @@ func TestAboveTheHourlyLimitASecondOperatorDecides(t *testing.T) {
 	})
 }
 
-// Requests at the same time cannot pass the limit together.
+// Concurrent requests cannot exceed the limit.
 func TestTheHourlyLimitHoldsInARace(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -187,7 +187,7 @@ func TestTheHourlyLimitHoldsInARace(t *testing.T) {
 	})
 }
 
-// An operator who is not one any more is no second operator.
+// A former operator does not count as second operator.
 func TestAFormerOperatorsAcceptanceDoesNotCount(t *testing.T) {
 	t.Parallel()
 	s := openTestMedia(t, sqliteDatabase(t), limitedAndCurated("1", true)) // every acceptance is above it

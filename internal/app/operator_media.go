@@ -9,8 +9,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/mission"
 )
 
-// OpenReviewMedia gives what a link of an operator or a verifier leads to: the media of submissions
-// that are being decided about, too.
+// OpenReviewMedia opens the media of a link for operators and verifiers, also of submissions that
+// are not decided.
 //
 // It fails like [App.OpenMedia].
 func (o *Operators) OpenReviewMedia(ctx context.Context, id, variant, token string) (Media, error) {
@@ -24,8 +24,7 @@ func (o *Operators) OpenReviewMedia(ctx context.Context, id, variant, token stri
 	}
 }
 
-// RotateLinkKeysNow makes every link die that was given out until now: at once those that this
-// process is asked for, within a minute everywhere.
+// RotateLinkKeysNow invalidates all links: at once in this process, within a minute in the others.
 //
 // It fails with wallet_not_allowed, and validation_failed without a reason.
 func (o *Operators) RotateLinkKeysNow(ctx context.Context, order Order, reason string) error {
@@ -51,7 +50,7 @@ func (o *Operators) RotateLinkKeysNow(ctx context.Context, order Order, reason s
 	return nil
 }
 
-// replaceLinkKeys retires all keys at once and makes a new one.
+// replaceLinkKeys retires all keys and makes a new one.
 func (tx *writeTx) replaceLinkKeys() (retired int, err error) {
 	stored, err := tx.LinkKeys()
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// PayoutQuery chooses payouts. Empty members choose all.
+// PayoutQuery selects payouts. Empty members select all.
 type PayoutQuery struct {
 	Page
 	Status    sortie.PayoutStatus
@@ -18,7 +18,7 @@ type PayoutQuery struct {
 	Recipient sortie.Address
 }
 
-// Payouts gives a page of payouts, newest first.
+// Payouts returns a page of payouts, newest first.
 //
 // It fails with wallet_not_allowed, not_found for a mission that is not published, and
 // invalid_cursor.
@@ -27,7 +27,7 @@ func (o *Operators) Payouts(ctx context.Context, operator sortie.Address, query 
 		return sortie.PayoutPage{}, err
 	}
 	limit := query.limit()
-	filter := store.PayoutFilter{Status: query.Status, Recipient: query.Recipient, Limit: limit + 1} // one more tells whether there is another page
+	filter := store.PayoutFilter{Status: query.Status, Recipient: query.Recipient, Limit: limit + 1} // one more shows whether there is another page
 	var err error
 	if query.MissionID != "" {
 		if filter.DraftID, err = o.queueMission(ctx, query.MissionID); err != nil {
@@ -79,7 +79,7 @@ func wirePayout(payout store.ListedPayout) sortie.ListedPayout {
 	return shown
 }
 
-// Payout gives everything about the payout of a submission.
+// Payout returns everything about the payout of a submission.
 //
 // It fails with wallet_not_allowed, and not_found when the submission has no payout.
 func (o *Operators) Payout(ctx context.Context, operator sortie.Address, submissionID string) (sortie.PayoutDetail, error) {
@@ -142,10 +142,10 @@ func wireSettlement(settlement store.Settlement, intent *store.Intent) *sortie.P
 	return shown
 }
 
-// RetryPayout lets a payout that was set aside be sent again.
+// RetryPayout queues a failed payout again.
 //
 // It fails with wallet_not_allowed, not_found, validation_failed, and wrong_state when the payout
-// was not set aside, or its mission's money has left the contract.
+// has not failed, or its mission's money has left the contract.
 func (o *Operators) RetryPayout(ctx context.Context, order Order, submissionID, reason string) (sortie.PayoutDetail, error) {
 	if err := o.admit(order.Operator); err != nil {
 		return sortie.PayoutDetail{}, err
@@ -158,7 +158,7 @@ func (o *Operators) RetryPayout(ctx context.Context, order Order, submissionID, 
 		return sortie.PayoutDetail{}, errNoPayout()
 	}
 	err = o.write(ctx, func(tx *writeTx) error {
-		if err := tx.lockChain(); err != nil { // a closing comes before or after it, not in between
+		if err := tx.lockChain(); err != nil { // no closing during the transaction
 			return err
 		}
 		return tx.applyOrder(order, "payout.retried", submissionID, func() (map[string]any, error) { return tx.retryPayout(submissionID, reason) })
@@ -178,7 +178,7 @@ func (tx *writeTx) retryPayout(submissionID, reason string) (map[string]any, err
 		return nil, err
 	}
 	if payout.Status != sortie.PayoutFailed {
-		return nil, sortie.NewError(sortie.CodeWrongState, "this payout is %s: only one that was set aside (failed) is tried again; sortie payouts show %s says what it waits for",
+		return nil, sortie.NewError(sortie.CodeWrongState, "this payout is %s: only one that was set aside (failed) is tried again; sortie payouts show %s shows what it waits for",
 			payout.Status, submissionID).Detail("payoutStatus", payout.Status)
 	}
 	state, err := tx.load(payout.DraftID)
@@ -187,10 +187,10 @@ func (tx *writeTx) retryPayout(submissionID, reason string) (map[string]any, err
 	}
 	switch {
 	case state.funding != nil && state.funding.Closed != nil:
-		return nil, sortie.NewError(sortie.CodeWrongState, "the money of this mission left the contract in transaction %s, so nothing can pay this any more: agree with its contributor on another way",
+		return nil, sortie.NewError(sortie.CodeWrongState, "the money of this mission left the contract in transaction %s, so it can no longer be paid: agree with its contributor on another way",
 			state.funding.Closed.Transaction).Detail("payoutStatus", payout.Status).Detail("transactionHash", state.funding.Closed.Transaction)
 	case state.funding == nil:
-		return nil, sortie.NewError(sortie.CodeWrongState, "the mission's funding is not on the chain now, because of a reorganization: look at sortie chain status, and retry when it is back").
+		return nil, sortie.NewError(sortie.CodeWrongState, "the mission's funding is not on the chain now, because of a reorganization: see sortie chain status, and retry when it is back").
 			Detail("payoutStatus", payout.Status)
 	}
 	if err := tx.RetryPayout(payout); err != nil {
@@ -203,8 +203,9 @@ func (tx *writeTx) retryPayout(submissionID, reason string) (map[string]any, err
 }
 
 // HaltPayouts stops new settlements and closings of published missions in all processes, until
-// [App.ResumePayouts]. What is sent already is followed. Halted before: the answer is the halt that
-// holds. Every order is noted, so that one that was recorded cannot be sent again.
+// [Operators.ResumePayouts]. Transactions that were sent are still followed. If payouts are halted,
+// the answer is the existing halt. Every order is recorded in the audit log, so that it cannot be
+// replayed.
 //
 // It fails with wallet_not_allowed and validation_failed.
 func (o *Operators) HaltPayouts(ctx context.Context, order Order, reason string) (sortie.PayoutsHalted, error) {
@@ -214,8 +215,8 @@ func (o *Operators) HaltPayouts(ctx context.Context, order Order, reason string)
 	})
 }
 
-// ResumePayouts ends the halt of [App.HaltPayouts], also that of another operator. Not halted:
-// nothing changes.
+// ResumePayouts ends the halt of [Operators.HaltPayouts], also that of another operator. It changes
+// nothing when payouts are not halted.
 //
 // It fails with wallet_not_allowed and validation_failed.
 func (o *Operators) ResumePayouts(ctx context.Context, order Order, reason string) (sortie.PayoutsHalted, error) {

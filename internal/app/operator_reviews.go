@@ -15,7 +15,7 @@ import (
 // IsOperator reports whether a wallet may review missions.
 func (o *Operators) IsOperator(wallet sortie.Address) bool { return o.operators[wallet] }
 
-// admit refuses everybody but operators.
+// admit refuses wallets that are not operators.
 func (o *Operators) admit(wallet sortie.Address) error {
 	if o.IsOperator(wallet) {
 		return nil
@@ -23,9 +23,9 @@ func (o *Operators) admit(wallet sortie.Address) error {
 	return sortie.NewError(sortie.CodeWalletNotAllowed, "this wallet is not an operator of the service; sign with one that is")
 }
 
-// Approve decides that a mission is published as soon as its funding is final. The id is a draft id
-// or a mission id; the reason may be empty. The same decision by the same operator again is
-// answered as it was the first time.
+// Approve approves a mission: it is published when its funding is final. The id is a draft id or a
+// mission id; the reason may be empty. The same decision by the same operator again is answered as
+// the first time.
 //
 // It fails with wallet_not_allowed, not_found, validation_failed, wrong_state when the mission is
 // not funded, was decided before or can no longer be published in time, and service_unavailable
@@ -34,9 +34,8 @@ func (o *Operators) Approve(ctx context.Context, operator sortie.Address, id, re
 	return o.review(ctx, operator, id, reason, mission.Approved)
 }
 
-// Reject decides that a mission is never published. Its funding, if there is or ever will be one,
-// goes back to the creator, who is shown the reason. The same decision by the same operator again
-// is answered as it was the first time.
+// Reject rejects a mission. Any funding of it is refunded to the creator, who is shown the reason.
+// The same decision by the same operator again is answered as the first time.
 //
 // It fails with wallet_not_allowed, not_found, validation_failed, and wrong_state when the mission
 // was decided before.
@@ -84,8 +83,8 @@ func errNoMission() error {
 	return sortie.NewError(sortie.CodeNotFound, "no mission has this id; check it")
 }
 
-// compareDecision accepts a decision that was made already, word for word, by the same operator: it
-// is their request sent again. Anybody else must learn what was decided.
+// compareDecision accepts the same decision with the same reason by the same operator: the request
+// was sent again. Other requests are refused with the decision that was made.
 func (tx *writeTx) compareDecision(d *draftState, verdict mission.Event, operator, reason string) error {
 	made, err := tx.ReviewOf(d.draft.ID)
 	if err != nil {
@@ -105,7 +104,7 @@ func (tx *writeTx) mayDecide(d *draftState, verdict mission.Event) error {
 		return nil
 	}
 	if d.funding != nil && d.funding.Closed != nil {
-		return sortie.NewError(sortie.CodeWrongState, "the money of this mission left the contract in transaction %s: it cannot be approved any more", d.funding.Closed.Transaction).
+		return sortie.NewError(sortie.CodeWrongState, "the money of this mission left the contract in transaction %s: it can no longer be approved", d.funding.Closed.Transaction).
 			Detail("transactionHash", d.funding.Closed.Transaction)
 	}
 	if d.late(tx.Now) {
@@ -118,12 +117,12 @@ func (tx *writeTx) mayDecide(d *draftState, verdict mission.Event) error {
 	}
 	halted, err := tx.Halted()
 	if err == nil && halted {
-		err = sortie.NewError(sortie.CodeServiceUnavailable, "an incident halts the service, and this approval would publish the mission: look at the open incidents (sortie chain status), clear them, and approve again")
+		err = sortie.NewError(sortie.CodeServiceUnavailable, "an incident halts the service, and this approval would publish the mission: list the open incidents (sortie chain status), clear them, and approve again")
 	}
 	return err
 }
 
-// Reviews gives a page of the missions that wait for a decision, oldest first.
+// Reviews returns a page of the missions in review, oldest first.
 //
 // It fails with wallet_not_allowed and invalid_cursor.
 func (o *Operators) Reviews(ctx context.Context, operator sortie.Address, page Page) (sortie.ReviewPage, error) {
@@ -136,7 +135,7 @@ func (o *Operators) Reviews(ctx context.Context, operator sortie.Address, page P
 		return sortie.ReviewPage{}, err
 	}
 	limit := page.limit()
-	funded, err := o.store.DraftsInReview(ctx, after, limit+1) // one more tells whether there is another page
+	funded, err := o.store.DraftsInReview(ctx, after, limit+1) // one more shows whether there is another page
 	if err != nil {
 		return sortie.ReviewPage{}, storeError(err)
 	}
@@ -165,7 +164,7 @@ func (o *Operators) Reviews(ctx context.Context, operator sortie.Address, page P
 	return answer, nil
 }
 
-// ReviewDetail gives any wallet's mission as an operator sees it, whatever its state.
+// ReviewDetail returns a mission of any wallet as an operator sees it, in any state.
 //
 // It fails with wallet_not_allowed and not_found.
 func (o *Operators) ReviewDetail(ctx context.Context, operator sortie.Address, id string) (sortie.ReviewDetail, error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// Every use case of operators refuses everybody else, before it looks at anything.
+// Every use case of operators refuses other wallets before it reads anything.
 func TestOnlyOperatorsOperate(t *testing.T) {
 	t.Parallel()
 	a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
@@ -27,10 +27,10 @@ func TestOnlyOperatorsOperate(t *testing.T) {
 		"chain":     func() error { _, err := a.operators.ChainOverview(ctx, alice); return err },
 		"reconcile": func() error { _, err := a.operators.RequestReconcile(ctx, alice); return err },
 		"clear":     func() error { _, err := a.operators.ClearIncident(ctx, alice, "x", "y"); return err },
-		"nobody":    func() error { _, err := a.operators.Approve(ctx, sortie.Address{}, draft.ID, ""); return err },
+		"zero":      func() error { _, err := a.operators.Approve(ctx, sortie.Address{}, draft.ID, ""); return err },
 	} {
 		if err := call(); sortie.ErrorCode(err) != sortie.CodeWalletNotAllowed {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got error %v, want code %s", name, err, sortie.CodeWalletNotAllowed)
 		}
 	}
 	a.wantState(draft, mission.State{Depth: mission.DepthConfirmed, Decision: mission.DecisionNone})
@@ -47,10 +47,10 @@ func TestADecisionIsMadeOnce(t *testing.T) {
 	if decision == nil || decision.DecidedBy != reviewer.String() || decision.Reason != "The place is private." || first.Review.ReviewStatus != sortie.ReviewRejected {
 		t.Errorf("decided %+v", first.Review)
 	}
-	// The same request again is answered as before, and does nothing.
+	// The same request again gets the same answer and changes nothing.
 	again, err := a.operators.Reject(ctx, reviewer, draft.ID, "The place is private.")
 	if err != nil || *again.Review.Decision != *decision {
-		t.Errorf("again: %+v, %v", again.Review.Decision, err)
+		t.Errorf("again: %+v, %v, want %v", again.Review.Decision, err, *decision)
 	}
 	for name, call := range map[string]func() error{
 		"another reason": func() error { _, err := a.operators.Reject(ctx, reviewer, draft.ID, "Another."); return err },
@@ -66,14 +66,14 @@ func TestADecisionIsMadeOnce(t *testing.T) {
 		err := call()
 		var coded *sortie.Error
 		if sortie.ErrorCode(err) != sortie.CodeWrongState || !asError(err, &coded) || coded.Details["decidedBy"] != reviewer.String() {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got error %v, want code %s, decided by %s", name, err, sortie.CodeWrongState, reviewer)
 		}
 	}
 	if jobs := a.refundJobs(draft); jobs != 1 {
-		t.Errorf("%d refund jobs", jobs)
+		t.Errorf("%d refund jobs, want 1", jobs)
 	}
 	if entries := a.count(`SELECT COUNT(*) FROM audit WHERE subject = $1`, draft.ID); entries != 1 {
-		t.Errorf("%d audit entries", entries)
+		t.Errorf("%d audit entries, want 1", entries)
 	}
 }
 

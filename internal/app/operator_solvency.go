@@ -11,11 +11,11 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// maxSolvencyPage is how many missions an answer compares. Each is a question to every node.
+// maxSolvencyPage is how many missions an answer compares. Each needs a call to every node.
 const maxSolvencyPage = 100
 
-// Solvency gives the outcome of the last check of the books, and a page of missions, newest first,
-// which are compared now.
+// Solvency returns the last check of the books, and a page of missions, newest first, which are
+// compared now.
 //
 // It fails with wallet_not_allowed and invalid_cursor.
 func (o *Operators) Solvency(ctx context.Context, operator sortie.Address, page Page) (sortie.Solvency, error) {
@@ -40,7 +40,7 @@ func (o *Operators) Solvency(ctx context.Context, operator sortie.Address, page 
 		return sortie.Solvency{}, storeError(err)
 	}
 	limit := min(page.limit(), maxSolvencyPage)
-	books, err := o.store.NewestBooks(ctx, o.domain.ChainID, position.Tip.Number, before, limit+1) // one more tells whether there is another page
+	books, err := o.store.NewestBooks(ctx, o.domain.ChainID, position.Tip.Number, before, limit+1) // one more shows whether there is another page
 	if err != nil {
 		return sortie.Solvency{}, storeError(err)
 	}
@@ -54,8 +54,7 @@ func (o *Operators) Solvency(ctx context.Context, operator sortie.Address, page 
 	return answer, nil
 }
 
-// doubtOld takes a report back that is older than checks are apart: what was true then need not be
-// true now.
+// markStale marks a report that is older than the interval between checks as not checked.
 func (o *Operators) markStale(report *sortie.SolvencyReport) {
 	if report.CheckedAt == nil || report.Status == sortie.SolvencyMismatch {
 		return
@@ -64,11 +63,11 @@ func (o *Operators) markStale(report *sortie.SolvencyReport) {
 	late := 3*time.Duration(report.IntervalSeconds)*time.Second + time.Minute
 	if err == nil && o.now().Sub(at) > late {
 		report.Status, report.Agrees = sortie.SolvencyNotChecked, false
-		report.Problem = fmt.Sprintf("no check has ended since %s; look for a process with the role worker and at its log", *report.CheckedAt)
+		report.Problem = fmt.Sprintf("no check has ended since %s; check that a process with the role worker runs, and its log", *report.CheckedAt)
 	}
 }
 
-// compareNow compares a page of books with the contracts. Where they cannot be asked, it says why.
+// compareNow compares a page of books with the contracts. Problem explains why it could not.
 func (o *Operators) compareNow(ctx context.Context, block sortie.Hash, page store.BookPage) (shown []sortie.MissionBooks, problem string) {
 	shown = make([]sortie.MissionBooks, len(page.Books))
 	keys := make([]onchain.MissionRef, len(page.Books))
@@ -91,7 +90,7 @@ func (o *Operators) compareNow(ctx context.Context, block sortie.Hash, page stor
 	missions, err := o.solvency.contract.MissionsAt(ctx, block, keys)
 	if err != nil {
 		o.log.Warn("the contract could not be asked for the books of missions", "error", err)
-		return shown, "too few nodes answered, or they contradict each other; the log says which"
+		return shown, "too few nodes answered, or they contradict each other; the log has the nodes"
 	}
 	for i := range shown {
 		sums := contractSums(missions[i])

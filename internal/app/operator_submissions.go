@@ -18,7 +18,7 @@ type QueueQuery struct {
 	Page
 }
 
-// curatedMission finds the draft of a mission that was published, by either of its ids.
+// queueMission returns the draft id of a published mission, given its draft id or mission id.
 func (o *Operators) queueMission(ctx context.Context, id string) (draftID string, err error) {
 	err = store.ErrNotFound
 	switch {
@@ -48,7 +48,7 @@ func (o *Operators) SubmissionQueue(ctx context.Context, build LinkBuilder, oper
 		return sortie.ReviewedSubmissionPage{}, err
 	}
 	limit := query.limit()
-	filter := store.QueueFilter{Status: query.Status, Limit: limit + 1} // one more tells whether there is another page
+	filter := store.QueueFilter{Status: query.Status, Limit: limit + 1} // one more shows whether there is another page
 	if filter.Status == "" {
 		filter.Status = sortie.SubmissionFlagged
 	}
@@ -79,9 +79,7 @@ func (o *Operators) SubmissionQueue(ctx context.Context, build LinkBuilder, oper
 	return answer, nil
 }
 
-// ReviewedSubmission gives anybody's submission as an operator sees it, whatever its status.
-//
-// It fails with wallet_not_allowed and not_found.
+// ReviewedSubmission returns a submission of any wallet as an operator sees it.
 func (o *Operators) ReviewedSubmission(ctx context.Context, build LinkBuilder, operator sortie.Address, id string) (sortie.ReviewedSubmissionDetail, error) {
 	if err := o.admit(operator); err != nil {
 		return sortie.ReviewedSubmissionDetail{}, err
@@ -108,8 +106,8 @@ func errNoSubmission() error {
 	return sortie.NewError(sortie.CodeNotFound, "no submission has this id; check it")
 }
 
-// AcceptSubmission decides that a flagged submission is right. The reason may be empty; creators
-// see it. The same decision by the same operator again is answered as it is; here and below.
+// AcceptSubmission accepts a flagged submission. The reason may be empty; creators see it. The same
+// decision by the same operator again changes nothing; here and below.
 //
 // It fails with wallet_not_allowed, not_found, validation_failed, wrong_state, mission_closed when
 // the mission's money has left the contract, own_submission when the operator submitted it, and
@@ -118,27 +116,26 @@ func (o *Operators) AcceptSubmission(ctx context.Context, build LinkBuilder, ord
 	return o.decideSubmission(ctx, build, order, id, reason, mission.OperatorAccepted)
 }
 
-// RejectSubmission decides that a submission is wrong, or revokes its acceptance before it is
-// final. Its contributor, and after a revocation the creator, is shown the reason.
+// RejectSubmission rejects a submission, or revokes its acceptance before it is final. Its
+// contributor, and after a revocation the creator, is shown the reason.
 //
 // It fails with wallet_not_allowed, not_found, validation_failed, and wrong_state.
 func (o *Operators) RejectSubmission(ctx context.Context, build LinkBuilder, order Order, id, reason string) (sortie.ReviewedSubmissionDetail, error) {
 	return o.decideSubmission(ctx, build, order, id, reason, mission.OperatorRejected)
 }
 
-// FlagSubmission decides that a person must look at a submission, which takes an acceptance back
-// before it is final.
+// FlagSubmission flags a submission for a decision by an operator, which revokes an acceptance that
+// is not final.
 //
 // It fails with wallet_not_allowed, not_found, validation_failed, and wrong_state.
 func (o *Operators) FlagSubmission(ctx context.Context, build LinkBuilder, order Order, id, reason string) (sortie.ReviewedSubmissionDetail, error) {
 	return o.decideSubmission(ctx, build, order, id, reason, mission.OperatorFlagged)
 }
 
-// acceptedByPerson is the reason of an acceptance without words.
-const acceptedByPerson = "A person looked at it and accepted it."
+// acceptedByPerson is the reason of an acceptance without a given reason.
+const acceptedByPerson = "An operator accepted it."
 
-// curations names what operators decide: the status that it leads to, and its name in the audit
-// log.
+// curations maps what operators decide to the resulting status and the name in the audit log.
 var curations = map[mission.SubmissionEvent]struct {
 	status sortie.SubmissionStatus
 	action string
@@ -184,7 +181,7 @@ func (tx *writeTx) decideSubmission(order Order, id, reason string, event missio
 			return nil, err
 		}
 		if submission.Status == decision.status && submission.DecidedBy == operator && submission.Reason == reason {
-			return nil, nil // the same once more, signed anew
+			return nil, nil // the same decision, signed again
 		}
 		if event == mission.OperatorAccepted {
 			if err := tx.mayAccept(order.Operator, submission); err != nil {
@@ -265,14 +262,14 @@ func (o *Operators) reviewed(build LinkBuilder, submission store.Submission) (so
 	return review, nil
 }
 
-// reviewable reports whether operators and verifiers may see the media of a submission: of others
-// it is removed.
+// reviewable reports whether operators and verifiers may see the media of a submission: the media
+// of others is removed.
 func reviewable(status sortie.SubmissionStatus) bool {
 	return mission.HoldsReservation(status) || mission.HoldsSlot(status)
 }
 
-// reviewLinks are where operators and verifiers see the media of a submission. The second is empty
-// where there is no thumbnail.
+// reviewLinks returns the links for operators and verifiers to the media of a submission. The
+// second is empty where there is no thumbnail.
 func (c *core) reviewLinks(build LinkBuilder, submission store.Submission, expiresAt time.Time) (mediaURL, thumbnailURL string) {
 	exp := expiresAt.Unix()
 	mediaURL = c.link(build, submission.ID, links.VariantReviewOriginal, exp)

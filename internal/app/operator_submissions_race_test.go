@@ -9,8 +9,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/mission"
 )
 
-// Operators and the contributor meet at one submission, and the end of the hold meets a revocation.
-// One of them wins, the others learn that, and what is counted is what is there.
+// Operators and the contributor change one submission concurrently, and the end of the hold a
+// revocation. One of them wins, the others get an error, and the counters are right.
 func TestDecisionsAboutASubmissionRace(t *testing.T) {
 	t.Parallel()
 	const rounds = 10
@@ -62,14 +62,13 @@ func TestDecisionsAboutASubmissionRace(t *testing.T) {
 	})
 }
 
-// wantWinners says that everybody who decided about a submission and was not told otherwise decided
-// the same.
+// wantWinners checks that all decisions without an error were the same.
 func (s *testMedia) wantWinners(id string, failures []error) {
 	s.t.Helper()
 	outcomes := []sortie.SubmissionStatus{sortie.SubmissionCurationAccepted, sortie.SubmissionRejected, sortie.SubmissionWithdrawn}
 	status := s.submission(id).Status
 	for i, want := range outcomes {
-		// An acceptance may be rejected right after it, so that both have succeeded.
+		// An acceptance may be rejected right after it, so that both succeed.
 		overruled := i == 0 && status == sortie.SubmissionRejected
 		switch err := failures[i]; {
 		case err == nil && status != want && !overruled:
@@ -81,7 +80,7 @@ func (s *testMedia) wantWinners(id string, failures []error) {
 	s.must(failures[3])
 }
 
-// wantCountsOf holds the counters of a mission against its submissions.
+// wantCountsOf compares the counters of a mission with its submissions.
 func (s *testMedia) wantCountsOf(draftID string) {
 	s.t.Helper()
 	var reserved, accepted int
@@ -100,6 +99,6 @@ func (s *testMedia) wantCountsOf(draftID string) {
 		s.t.Errorf("%d reserved, %d accepted, %d final; counted are %d, %d, %d", reserved, accepted, finals, slots.Reserved, slots.Accepted, slots.Finals)
 	}
 	if delivered := s.count(`SELECT COUNT(*) FROM deliverables WHERE draft_id = $1`, draftID); delivered != accepted {
-		s.t.Errorf("%d deliverables of %d acceptances", delivered, accepted)
+		s.t.Errorf("%d deliverables of %d acceptances, want %v", delivered, accepted, accepted)
 	}
 }

@@ -10,8 +10,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// During the hold an operator may take an acceptance back. From that moment on nothing of it can be
-// seen.
+// During the hold an operator may revoke an acceptance. From then on its media cannot be read.
 func TestAnAcceptanceIsTakenBackDuringTheHold(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -60,7 +59,7 @@ func TestAnAcceptanceIsTakenBackDuringTheHold(t *testing.T) {
 		s.must(err)
 		s.wantDead(draft, delivered[0].MediaURL)
 		if rejected := s.wantStatus(accepted.SubmissionID, sortie.SubmissionRejected); rejected.Reason != "It is a poster of the tower." {
-			t.Errorf("rejected %+v", rejected)
+			t.Errorf("rejected %+v, want It is a poster of the tower.", rejected)
 		}
 		_, err = s.declare(contributor(1), draft, "two", photo(2)) // the slot is free
 		s.must(err)
@@ -71,12 +70,12 @@ func TestAnAcceptanceIsTakenBackDuringTheHold(t *testing.T) {
 			t.Errorf("events %v", types)
 		}
 		if entries := s.count(`SELECT COUNT(*) FROM audit WHERE subject = $1`, accepted.SubmissionID); entries != 3 {
-			t.Errorf("%d audit entries of three decisions", entries)
+			t.Errorf("%d audit entries of three decisions, want 3", entries)
 		}
 	})
 }
 
-// wantDead says that a live link leads nowhere any more, and that nothing is delivered.
+// wantDead checks that a link is refused and nothing is delivered.
 func (s *testMedia) wantDead(draft store.Draft, link string) {
 	s.t.Helper()
 	_, err := s.fetch(s.service, link)
@@ -86,7 +85,7 @@ func (s *testMedia) wantDead(draft store.Draft, link string) {
 	}
 }
 
-// Where people decide, everything that passes waits in their queue, oldest first.
+// In mode curate every submission that passes the checks waits in the queue, oldest first.
 func TestTheQueueOfOperators(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -121,14 +120,14 @@ func TestTheQueueOfOperators(t *testing.T) {
 		all, err := s.operators.SubmissionQueue(ctx, testBase, reviewer, QueueQuery{})
 		s.must(err)
 		if all.Summary.ReturnedSubmissions != 6 {
-			t.Errorf("%d flagged submissions", all.Summary.ReturnedSubmissions)
+			t.Errorf("%d flagged submissions, want 6", all.Summary.ReturnedSubmissions)
 		}
 		_, err = s.operators.SubmissionQueue(ctx, testBase, reviewer, QueueQuery{MissionID: "nothing-00000000"})
 		wantCode(t, err, sortie.CodeNotFound)
 	})
 }
 
-// A link of an operator is no link of a creator, and the other way round.
+// A link for operators is not valid for creators, and the other way round.
 func TestLinksAreForOneUse(t *testing.T) {
 	t.Parallel()
 	s := openTestMedia(t, sqliteDatabase(t), curated)
@@ -159,7 +158,7 @@ func TestLinksAreForOneUse(t *testing.T) {
 	wantCode(t, err, sortie.CodeMediaURLExpired)
 }
 
-// Decisions about submissions are for operators, with a reason, about what is there to decide.
+// Decisions about submissions need an operator, a reason and a status that allows them.
 func TestDecisionsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	s := openTestMedia(t, sqliteDatabase(t), curated)
@@ -192,7 +191,7 @@ func TestDecisionsThatAreRefused(t *testing.T) {
 		"rotate": func(o sortie.Address) error { return s.operators.RotateLinkKeysNow(ctx, by(o), "No.") },
 	} {
 		if err := call(bob); sortie.ErrorCode(err) != sortie.CodeWalletNotAllowed {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got error %v, want code %s", name, err, sortie.CodeWalletNotAllowed)
 		}
 	}
 	for name, refused := range map[string]struct {
@@ -217,10 +216,11 @@ func TestDecisionsThatAreRefused(t *testing.T) {
 		}, sortie.CodeWrongState},
 	} {
 		if err := refused.call(); sortie.ErrorCode(err) != refused.want {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got error %v, want code %s", name, err, refused.want)
 		}
 	}
-	// What was flagged before anybody looked at it cannot be delivered, until somebody has.
+	// A submission that was flagged before its file was read cannot be accepted until the file is
+	// read.
 	s.upload(declared, photo(2))
 	_, err = s.operators.FlagSubmission(ctx, testBase, by(reviewer), declared.SubmissionID, "Wait.")
 	s.must(err)

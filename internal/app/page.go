@@ -9,7 +9,7 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// cursorKey signs cursors, so that one can only be used to go on with the list it came from.
+// cursorKey signs cursors, so that a cursor is valid only for the list that it came from.
 type cursorKey []byte
 
 const (
@@ -18,8 +18,8 @@ const (
 	cursorBytes    = 1 + 8 + cursorMACBytes
 )
 
-// seal makes the cursor of a position in a list. The list's name binds everything that makes it
-// another list.
+// seal returns the cursor of a position in a list. The list's name must hold everything that
+// distinguishes the list.
 func (k cursorKey) seal(list string, position int64) string {
 	cursor := make([]byte, 9, cursorBytes)
 	cursor[0] = cursorVersion
@@ -27,8 +27,7 @@ func (k cursorKey) seal(list string, position int64) string {
 	return base64.RawURLEncoding.EncodeToString(append(cursor, k.mac(list, cursor)...))
 }
 
-// open gives the position that seal was given; 0 for no cursor at all. It fails with
-// invalid_cursor.
+// open returns the position of a cursor; 0 for an empty one. It fails with invalid_cursor.
 func (k cursorKey) open(list, text string) (int64, error) {
 	if text == "" {
 		return 0, nil
@@ -47,28 +46,28 @@ func (k cursorKey) mac(list string, position []byte) []byte {
 	return mac.Sum(nil)[:cursorMACBytes]
 }
 
-// Page asks for a page of a list.
+// Page selects a page of a list.
 type Page struct {
 	Limit  int    // 1 to MaxPage; 0: DefaultPage; more: MaxPage
 	Cursor string // empty: from the beginning
 }
 
-// The sizes of a page, of every list but that of drafts.
+// The sizes of a page of every list but that of drafts.
 const (
 	DefaultPage = 50
 	MaxPage     = 100
 )
 
 // maxPageBytes bounds the missions on a page of the feed and of the reviews: a page ends before the
-// mission that reaches it. A creator chooses how large a mission is. Lists of other things have
-// elements of some kilobytes at most.
+// mission that reaches it, because creators choose how large a mission is. Elements of other lists
+// have a few kilobytes at most.
 const maxPageBytes = 1 << 20
 
 // pageBytes counts the bytes of the missions on a page.
 type pageBytes int
 
-// add reports whether the page has room for a mission of so many bytes, and counts it. The first
-// always has room.
+// add reports whether the page has room for a mission of this size, and counts it. There is always
+// room for the first one.
 func (p *pageBytes) add(bytes int) bool {
 	if *p > 0 && int(*p)+bytes >= maxPageBytes {
 		return false

@@ -8,13 +8,12 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// applyPayments notes the payments among new events and compares them with the slots that
-// submissions took. The settler signs no others, so one that differs in slot, recipient or
-// submission is a theft of its key, or a bug: an incident that halts.
+// applyPayments records the payments among new events and compares them with the slots of
+// submissions. The settler signs no others, so a payment that differs in slot, recipient or
+// submission means that its key was stolen or that there is a bug: an incident that halts.
 //
-// Payments of missions that are not in the database do not count. Contributors redeem their own
-// receipts; those payments are as the service promised them, whichever account sent the
-// transaction.
+// Payments of missions that are not in the database are ignored. A contributor may redeem a receipt
+// with any account: the payment is the same.
 func (tx *writeTx) applyPayments(chainID uint64, events []onchain.Event) error {
 	payments := make(map[sortie.Hash][]*onchain.Event)
 	var order []sortie.Hash // of the missions, so that incidents open in the order of the chain
@@ -41,7 +40,7 @@ func (tx *writeTx) applyPayments(chainID uint64, events []onchain.Event) error {
 	return nil
 }
 
-// applyPaymentsOf notes and compares the payments of one mission.
+// applyPaymentsOf records and compares the payments of one mission.
 func (tx *writeTx) applyPaymentsOf(chainID uint64, d *draftState, payments []*onchain.Event) error {
 	slots := make([]uint64, len(payments))
 	for i, event := range payments {
@@ -71,8 +70,8 @@ func (tx *writeTx) applyPaymentsOf(chainID uint64, d *draftState, payments []*on
 	return nil
 }
 
-// notePayments notes which slots were paid, by which transactions. No settlement pays them again,
-// and their receipts are not signed again.
+// notePayments records which slots were paid by which transactions. They are neither settled nor
+// signed again.
 func (tx *writeTx) notePayments(chainID uint64, d *draftState, payments []*onchain.Event) error {
 	var notes []store.PaymentNote
 	for _, event := range payments {
@@ -90,7 +89,7 @@ func (tx *writeTx) notePayments(chainID uint64, d *draftState, payments []*oncha
 	return tx.addPayoutEvents(d.draft.ID, sortie.EventPayoutSent, sent)
 }
 
-// promisedPayment reports whether a payment goes to the contributor whose submission took its slot.
+// promisedPayment reports whether a payment is to the contributor whose submission has its slot.
 func promisedPayment(taken map[uint64]store.SlotHolder, payment *onchain.Payment) bool {
 	holder, found := taken[payment.Slot]
 	return found && holder.Contributor == payment.Recipient && sortie.SubmissionKey(holder.SubmissionID) == payment.SubmissionKey

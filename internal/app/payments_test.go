@@ -62,7 +62,7 @@ func (s *testMedia) unpaid(draft store.Draft) (ids []string) {
 	return ids
 }
 
-// payAll pays what a mission owes, in a final block, and lets the service see that.
+// payAll pays all payouts of a mission in a final block, and runs the periodic work.
 func (s *testMedia) payAll(draft store.Draft) {
 	s.t.Helper()
 	unpaid := s.unpaid(draft)
@@ -73,7 +73,7 @@ func (s *testMedia) payAll(draft store.Draft) {
 	}
 }
 
-// restOf is the event of a closing that sends back what a mission has not spent, in no block yet.
+// restOf is the closing that refunds what a mission has not spent, in no block yet.
 func (s *testMedia) restOf(draft store.Draft, reason uint8) onchain.Event {
 	s.t.Helper()
 	slots := s.slots(draft)
@@ -82,15 +82,14 @@ func (s *testMedia) restOf(draft store.Draft, reason uint8) onchain.Event {
 	return closing
 }
 
-// closeMission adds a block that closes a mission, as the service wants to.
+// closeMission adds a block with the closing that the service asked for.
 func (s *testMedia) closeMission(draft store.Draft) {
 	s.t.Helper()
 	s.wantClosing(draft, true)
 	s.extend([]onchain.Event{s.restOf(draft, closedBySettler)})
 }
 
-// wantClosing says whether the service closes a mission: it then has an intent for it, exactly one
-// that is active.
+// wantClosing checks whether the service has exactly one active intent to close a mission.
 func (s *testMedia) wantClosing(draft store.Draft, want bool) {
 	s.t.Helper()
 	intents := s.count(`SELECT COUNT(*) FROM intents WHERE kind = $1 AND subject = $2 AND status IN ('queued', 'sent', 'mined')`, IntentClose, draft.ID)
@@ -101,7 +100,7 @@ func (s *testMedia) wantClosing(draft store.Draft, want bool) {
 	}
 }
 
-// complete pays what a mission owes, closes it in a final block, and lets the service see that.
+// complete pays all payouts of a mission, closes it in a final block, and runs the periodic work.
 func (s *testMedia) complete(draft store.Draft) {
 	s.t.Helper()
 	s.payAll(draft)
@@ -110,7 +109,7 @@ func (s *testMedia) complete(draft store.Draft) {
 	s.due()
 }
 
-// settlePayouts does what a worker does each second about payouts.
+// settlePayouts runs the periodic work of payouts.
 func (s *testMedia) settlePayouts() {
 	s.t.Helper()
 	s.must(s.ledger.Settle(context.Background()))
@@ -126,7 +125,7 @@ func (s *testMedia) wantPayout(when, id string, want sortie.PayoutStatus) sortie
 	return got
 }
 
-// told counts the events of a type about a submission that a wallet got.
+// told counts the events of a type about a submission for a wallet.
 func (s *testMedia) told(wallet sortie.Address, event sortie.EventType, id string) (times int) {
 	s.t.Helper()
 	for _, got := range s.events(wallet) {
@@ -141,7 +140,7 @@ func (s *testMedia) told(wallet sortie.Address, event sortie.EventType, id strin
 	return times
 }
 
-// wantTold says how often the contributor and the creator of a submission got an event about it.
+// wantTold checks how many events about a submission its contributor and its creator have.
 func (s *testMedia) wantTold(when, id string, event sortie.EventType, want int) {
 	s.t.Helper()
 	submission := s.stored(id)
@@ -152,7 +151,7 @@ func (s *testMedia) wantTold(when, id string, event sortie.EventType, want int) 
 	}
 }
 
-// sums are the data of the last event that ended a mission.
+// sums are the data of the last completion event of a mission.
 func (s *testMedia) sums(draft store.Draft) (facts completionFacts) {
 	s.t.Helper()
 	for _, event := range s.events(draft.Wallet) {
@@ -164,7 +163,7 @@ func (s *testMedia) sums(draft store.Draft) (facts completionFacts) {
 	return facts
 }
 
-// openSettlements lists the settlements under way, with the slots that each carries.
+// openSettlements lists the open settlements with their slots.
 func (s *testMedia) openSettlements() (open []store.Settlement, slots map[int64][]uint32) {
 	s.t.Helper()
 	open, err := s.db.OpenSettlements(context.Background(), 0, 1000)
@@ -180,7 +179,7 @@ func (s *testMedia) openSettlements() (open []store.Settlement, slots map[int64]
 	return open, slots
 }
 
-// send notes a transaction for the intent of a settlement, as the sender does.
+// send stores a transaction for the intent of a settlement, as the sender does.
 func (s *testMedia) send(settlement store.Settlement, nonce uint64, transaction sortie.Hash) {
 	s.t.Helper()
 	intent, err := s.db.IntentOf(context.Background(), store.IntentSettle, settlement.Subject())
@@ -200,8 +199,8 @@ func (s *testMedia) moveIntent(settlement store.Settlement, change func(*store.I
 	s.must(s.db.Tx(context.Background(), func(tx *store.Tx) error { return tx.MoveIntent(was, to) }))
 }
 
-// A payment of a mission that another service published, or of a slot that is not taken, is no
-// payout of this one.
+// A payment of another service's mission, or of a slot that is not taken, is no payout of this
+// service.
 func TestPaymentsWithoutAPayoutChangeNothing(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {

@@ -9,7 +9,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// payoutCaps bound what settlements are made for within an hour, by all operators together.
+// payoutCaps bound what is settled within an hour.
 type payoutCaps struct {
 	perHour map[sortie.Token]*big.Int // base units; a token without an entry has no cap
 	holds   map[sortie.Token]*atomic.Bool
@@ -23,8 +23,8 @@ func newPayoutCaps(perHour map[sortie.Token]*big.Int, tokens map[sortie.Token]To
 	return caps
 }
 
-// HeldByCap tells of each token whether payouts waited for room below the hourly cap when this
-// process last looked.
+// HeldByCap reports, by token, whether payouts waited for the hourly cap when this process last
+// made settlements.
 func (l *Ledger) HeldByCap() map[sortie.Token]bool {
 	held := make(map[sortie.Token]bool, len(l.settling.caps.holds))
 	for token, holds := range l.settling.caps.holds {
@@ -33,12 +33,12 @@ func (l *Ledger) HeldByCap() map[sortie.Token]bool {
 	return held
 }
 
-// incidentPayoutCap does not halt: payouts wait because as much was paid within an hour as may be.
+// incidentPayoutCap does not halt: payouts wait for the hourly cap.
 const incidentPayoutCap = "payout_cap"
 
-// roomInHour is how many payouts of a mission its next settlement may carry, given the hourly cap
-// of their token. Where some of them have to wait for that, it opens an incident; held says that
-// others of the token must not pass them.
+// roomInHour is how many payouts of a mission its next settlement may carry below the hourly cap of
+// their token. It opens an incident when some of them have to wait; held means that other payouts
+// of the token must not overtake them.
 func (tx *writeTx) roomInHour(waiting store.WaitingMission, token sortie.Token, draft store.Draft) (size int, held bool, err error) {
 	limit := tx.core.settling.caps.perHour[token]
 	if limit == nil {

@@ -18,7 +18,7 @@ import (
 
 var serviceToken = sortie.MustAddress("0x3333333333333333333333333333333333333333")
 
-// capped bounds the USDC that is paid out within an hour, and lets missions pay in both tokens.
+// capped sets the hourly cap of USDC, and lets missions pay in both tokens.
 func capped(wholeUSDC string) func(*Config) {
 	return func(config *Config) {
 		units, err := sortie.ParseUnits(wholeUSDC, 6)
@@ -30,7 +30,7 @@ func capped(wholeUSDC string) func(*Config) {
 	}
 }
 
-// withPayouts publishes a mission and brings so many of its payouts about.
+// withPayouts publishes a mission with a number of payouts.
 func (s *testMedia) withPayouts(key string, token sortie.Token, reward string, payouts int) store.Draft {
 	s.t.Helper()
 	draft := s.createAs(alice, key, fmt.Sprintf(`{"title":"Photo of the tower","reward":{"token":%q,"amount":%s},"targetCount":%d}`, token, reward, payouts+1))
@@ -49,7 +49,7 @@ func (s *testMedia) withPayouts(key string, token sortie.Token, reward string, p
 	return draft
 }
 
-// carried is how many payouts of a mission settlements carry.
+// carried is how many payouts of a mission are in settlements.
 func (s *testMedia) carried(draft store.Draft) int {
 	s.t.Helper()
 	return s.count(`SELECT COUNT(*) FROM payouts WHERE draft_id = $1 AND settlement_id IS NOT NULL`, draft.ID)
@@ -74,8 +74,8 @@ func (s *testMedia) wantHeld(when string, want bool) {
 	}
 }
 
-// Above the cap of an hour payouts wait, in one token and not in the other, and continue when the
-// hour has passed.
+// Above the hourly cap payouts wait, in one token and not in the other, and continue when the hour
+// has passed.
 func TestPayoutsAboveTheHourlyCapWait(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -101,7 +101,7 @@ func TestPayoutsAboveTheHourlyCapWait(t *testing.T) {
 	})
 }
 
-// What a settlement did not pay counts no more when that is over.
+// Payouts that an ended settlement did not pay do not count.
 func TestASettlementThatPaidNothingGivesItsRoomBack(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -122,7 +122,7 @@ func TestASettlementThatPaidNothingGivesItsRoomBack(t *testing.T) {
 	})
 }
 
-// Processes that settle at the same time do not exceed the cap together.
+// Processes that settle concurrently do not exceed the cap together.
 func TestProcessesShareTheHourlyCap(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -152,7 +152,7 @@ func TestProcessesShareTheHourlyCap(t *testing.T) {
 	})
 }
 
-// Small rewards that would fit do not keep a larger one waiting for ever.
+// Small rewards do not overtake a larger one that waits for the cap.
 func TestALargeRewardIsNotPassedByTheSmallOnes(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -171,7 +171,7 @@ func TestALargeRewardIsNotPassedByTheSmallOnes(t *testing.T) {
 	})
 }
 
-// A reward that no hour has room for is told, and keeps no other mission waiting.
+// A reward above the cap opens an incident and delays no other mission.
 func TestARewardAboveTheCapHoldsUpItselfAlone(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {

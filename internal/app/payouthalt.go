@@ -8,7 +8,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// PayoutsHaltedError is why nothing new is signed while an operator has halted payouts.
+// PayoutsHaltedError is the error of signing while an operator has halted payouts.
 type PayoutsHaltedError struct{ Halt store.PayoutHalt }
 
 func (e *PayoutsHaltedError) Error() string {
@@ -16,7 +16,7 @@ func (e *PayoutsHaltedError) Error() string {
 		e.Halt.By, sortie.FormatTime(e.Halt.Since), e.Halt.Reason)
 }
 
-// mayPay fails while an operator has halted payouts. Incidents are the sender's to look for.
+// mayPay fails while an operator has halted payouts. The sender checks for halting incidents.
 func (l *Ledger) mayPay(ctx context.Context) error {
 	halt, err := l.store.PayoutHalt(ctx)
 	if err == nil && halt != nil {
@@ -31,7 +31,7 @@ func (l *Ledger) paymentsHalted(ctx context.Context) (bool, error) {
 	return haltedBy(incident, err, func() (*store.PayoutHalt, error) { return l.store.PayoutHalt(ctx) })
 }
 
-// paymentsHalted is [App.paymentsHalted] inside the transaction.
+// paymentsHalted is [Ledger.paymentsHalted] inside the transaction.
 func (tx *writeTx) paymentsHalted() (bool, error) {
 	incident, err := tx.Halted()
 	return haltedBy(incident, err, tx.PayoutHalt)

@@ -18,32 +18,33 @@ import (
 // Other problems hold what only operators need, such as the names of nodes.
 const publicProblem = "payouts wait: "
 
-// PublicProblem makes an error of a settlement's preparation whose text is shown to contributors
-// and creators, too. Other errors are for operators only.
+// PublicProblem makes an error of preparing a settlement whose text contributors and creators may
+// read. Other errors are for operators only.
 func PublicProblem(format string, args ...any) error {
 	return errors.New(publicProblem + fmt.Sprintf(format, args...))
 }
 
-// SenderTrouble is something that keeps the service's transactions from getting through.
+// SenderTrouble is a problem that keeps transactions of the service from being sent or mined.
 type SenderTrouble struct {
 	Detail string `json:"detail"` // for operators
 	Public string `json:"public"` // for contributors and creators
 }
 
-// senderTroubles is the setting that the sending process keeps for the others.
+// senderTroubles is the setting in which the sending process stores its problems for the other
+// processes.
 type senderTroubles struct {
 	At   time.Time       `json:"at"`
 	List []SenderTrouble `json:"list"`
 }
 
-// troublesLast is for how long what the sending process noted counts. It notes it again before
+// troublesLast is how long stored problems of the sender are valid. It stores them again before
 // that.
 const troublesLast = 2 * time.Minute
 
 func (c *core) troublesSetting() string { return fmt.Sprintf("sender-troubles:%d", c.domain.ChainID) }
 
-// NoteSenderTroubles keeps what the sender of this process struggles with, so that every process
-// can say what a payout waits for.
+// NoteSenderTroubles stores the problems of this process's sender, so that every process can report
+// what a payout waits for.
 func (l *Ledger) NoteSenderTroubles(ctx context.Context, list []SenderTrouble) error {
 	encoded, err := json.Marshal(senderTroubles{At: l.now(), List: list})
 	if err != nil {
@@ -67,7 +68,7 @@ func (c *core) senderTroubles(ctx context.Context) ([]SenderTrouble, error) {
 	return found.List, nil
 }
 
-// payoutScene is what decides what the payouts of a mission wait for.
+// payoutScene is what the reasons to wait of a mission's payouts follow from.
 type payoutScene struct {
 	incident bool                  // a halting incident is open
 	halt     *store.PayoutHalt     // nil: payouts are not halted
@@ -76,7 +77,7 @@ type payoutScene struct {
 	troubles []SenderTrouble
 	interval time.Duration
 	now      time.Time
-	public   bool // for contributors and creators, who are not told what only concerns operators
+	public   bool // for contributors and creators; without details for operators
 }
 
 func (c *core) payoutScene(ctx context.Context, draftID string, public bool) (scene payoutScene, err error) {
@@ -107,12 +108,12 @@ func wait(code sortie.PayoutWaitCode, format string, args ...any) sortie.PayoutW
 	return sortie.PayoutWait{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// waits says what a payout waits for, the most important first. Its settlement's intent is nil
-// where no settlement carries it.
+// waits returns what a payout waits for, the most important first. The intent is nil where no
+// settlement has the payout.
 func (s payoutScene) waits(payout store.Payout, intent *store.Intent) []sortie.PayoutWait {
 	switch {
 	case payout.Problem == problemMoneyLeft:
-		return []sortie.PayoutWait{wait(sortie.WaitsForOperator, "It was set aside: %s. Nothing can pay it any more: agree with its contributor on another way.", payout.Problem)}
+		return []sortie.PayoutWait{wait(sortie.WaitsForOperator, "It was set aside: %s. It can no longer be paid: agree with its contributor on another way.", payout.Problem)}
 	case payout.Status == sortie.PayoutFailed:
 		return []sortie.PayoutWait{wait(sortie.WaitsForOperator, "It was set aside: %s. An operator must find out why, and then: sortie payouts retry %s",
 			payout.Problem, payout.SubmissionID)}
@@ -132,10 +133,10 @@ func (s payoutScene) waits(payout store.Payout, intent *store.Intent) []sortie.P
 	return append(s.halts(), s.batch())
 }
 
-// halts says what keeps new settlements from being made and sent.
+// halts returns what stops new settlements.
 func (s payoutScene) halts() (list []sortie.PayoutWait) {
 	if s.incident {
-		list = append(list, wait(sortie.WaitsForIncident, "An incident halts payouts until an operator has looked at it and cleared it."))
+		list = append(list, wait(sortie.WaitsForIncident, "An incident halts payouts until an operator has cleared it."))
 	}
 	switch {
 	case s.halt == nil:
@@ -153,7 +154,7 @@ func haltInWords(halt *store.PayoutHalt) string {
 	return fmt.Sprintf("The operator has halted payouts since %s; they continue when the operator resumes them.", sortie.FormatTime(halt.Since))
 }
 
-// batch says how long payouts wait for others to share their transaction.
+// batch returns how long payouts wait to share a transaction.
 func (s payoutScene) batch() sortie.PayoutWait {
 	waiting := s.waiting
 	if waiting == nil { // it is being put into a settlement now
@@ -169,7 +170,7 @@ func (s payoutScene) batch() sortie.PayoutWait {
 	return wait(sortie.WaitsForTurn, "It waits for its turn: of each token the service sends a few settlements at a time, those of the missions that wait longest first.")
 }
 
-// sender says what a settlement waits for that no transaction carries.
+// sender returns what a settlement without a transaction waits for.
 func (s payoutScene) sender(problem string) sortie.PayoutWait {
 	text, isPublic := strings.CutPrefix(problem, publicProblem)
 	switch {
@@ -181,7 +182,7 @@ func (s payoutScene) sender(problem string) sortie.PayoutWait {
 	return wait(sortie.WaitsForSender, "It waits to be sent.%s", s.trouble())
 }
 
-// trouble says what keeps transactions from getting through, if anything does.
+// trouble returns the problem of the sender, if there is one.
 func (s payoutScene) trouble() string {
 	var text strings.Builder
 	for _, each := range s.troubles {
@@ -217,8 +218,8 @@ func (c *core) intentOf(ctx context.Context, payout store.Payout) (*store.Intent
 	return &intent, nil
 }
 
-// payoutWait says in one line what a contributor's payout waits for, empty where that is known from
-// its status.
+// payoutWait is one line about what a contributor's payout waits for; empty where its status
+// explains it.
 func (a *App) payoutWait(ctx context.Context, submission store.Submission) (string, error) {
 	if submission.Payout == nil || submission.Payout.Status != sortie.PayoutQueued && submission.Payout.Status != sortie.PayoutSent {
 		return "", nil

@@ -18,10 +18,13 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// Whatever the chain does and whoever decides in between, every draft is where the canonical chain
-// and the decision say.
+// For any chain and any decisions, every draft has the state that the canonical chain and the
+// decision give it.
 func TestDraftsFollowTheCanonicalChain(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: takes seconds")
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		dir, err := os.MkdirTemp("", "sortie-app-")
 		if err != nil {
@@ -60,16 +63,16 @@ func runModel(t *rapid.T, database string, steps int) {
 	}
 }
 
-// model is a simple account of what must be true: the canonical chain as a list of events, and what
-// was decided.
+// model is a simple model of the expected state: the canonical chain as a list of events, and the
+// decisions.
 type model struct {
 	*testApp
 	t       *rapid.T
 	drafts  []*modelDraft
 	chain   []modelEvent // on the canonical chain, in its order
 	halted  bool
-	listed  []onchain.Deepening // by an earlier look
-	retired []onchain.Advance   // made for positions that are past
+	listed  []onchain.Confirmation // by an earlier look
+	retired []onchain.Advance      // made for positions that are past
 }
 
 type modelEvent struct {
@@ -88,7 +91,7 @@ type modelDraft struct {
 
 func (d *modelDraft) due() bool { return d.state.RefundDue(d.closing != nil) }
 
-// change makes a change, and expects a job for every refund that is due by it.
+// change makes a change, and expects a job for every refund that becomes due.
 func (m *model) change(change func()) {
 	due := make(map[*modelDraft]bool)
 	for _, draft := range m.drafts {
@@ -102,7 +105,7 @@ func (m *model) change(change func()) {
 	}
 }
 
-// content draws the events of a block: what happens, and what should not.
+// content draws the events of a block, valid and invalid ones.
 func (m *model) content() (events []onchain.Event, meanings []modelEvent) {
 	for range rapid.SampledFrom([]int{0, 0, 1, 1, 2, 3}).Draw(m.t, "events") {
 		draft := rapid.SampledFrom(m.drafts).Draw(m.t, "draft")
@@ -124,7 +127,7 @@ func (m *model) content() (events []onchain.Event, meanings []modelEvent) {
 			event, right = onchain.Event{Factory: factory, Kind: onchain.EventSubmissionPaid, MissionKey: sortie.MissionKey(draft.MissionID), Payment: &onchain.Payment{Amount: draft.Reward}}, false
 		case "stranger":
 			event, right = fundingOf(draft.Draft), false
-			event.Funded.MissionID = rapid.SampledFrom([]string{"somebody-elses-00000000", "", "\x00\xff", draft.ID}).Draw(m.t, "mission id")
+			event.Funded.MissionID = rapid.SampledFrom([]string{"another-service-00000000", "", "\x00\xff", draft.ID}).Draw(m.t, "mission id")
 			event.MissionKey = sortie.MissionKey(event.Funded.MissionID)
 		}
 		events = append(events, event)
@@ -133,7 +136,7 @@ func (m *model) content() (events []onchain.Event, meanings []modelEvent) {
 	return events, meanings
 }
 
-// mismatch is a funding that differs from the promised one in one thing.
+// mismatch is a funding that differs from the quote in one field.
 func (m *model) mismatch(draft store.Draft) onchain.Event {
 	event := fundingOf(draft)
 	switch rapid.SampledFrom([]string{"factory", "key", "creator", "token", "reward", "count", "nonce"}).Draw(m.t, "mismatch") {
@@ -234,8 +237,8 @@ func (m *model) replay(after uint64, step onchain.Advance, meanings []modelEvent
 	}
 }
 
-// place notes where a draft's funding and closing are. What is in another block now starts anew;
-// broken tells that what was final did.
+// place records the blocks of a draft's funding and closing. An event in another block starts
+// again; broken reports that a final one did.
 func (d *modelDraft) place(funding, closing *onchain.Event) (broken bool) {
 	before := d.state
 	if funding != d.funding {
@@ -254,7 +257,7 @@ func (d *modelDraft) place(funding, closing *onchain.Event) (broken bool) {
 	return broken
 }
 
-// settle lets everything go as deep as it may.
+// settle confirms everything that can be confirmed.
 func (m *model) settle() {
 	m.change(func() {
 		m.testApp.settle()
@@ -297,11 +300,11 @@ func (m *model) refund(draft *modelDraft) {
 	draft.state.Decision, draft.state.Refunded = mission.DecisionRejected, true
 }
 
-// look lists what may go deeper, for later.
-func (m *model) look() { m.listed = m.toDeepen() }
+// look lists pending confirmations, for later.
+func (m *model) look() { m.listed = m.pendingConfirmations() }
 
-// act does what was listed a while ago, as far as it is still true: the funding in the same block,
-// the depth still reached.
+// act confirms what was listed before, as far as it is still true: the funding is in the same
+// block, and deep enough.
 func (m *model) act() {
 	m.change(func() {
 		m.must(m.ledger.Confirm(context.Background(), m.listed))
@@ -315,7 +318,7 @@ func (m *model) act() {
 	})
 }
 
-func (m *model) actOn(draft *modelDraft, item onchain.Deepening) {
+func (m *model) actOn(draft *modelDraft, item onchain.Confirmation) {
 	deep := draft.funding.Block+testConfirmations-1 <= m.position.Head || draft.funding.Block <= m.position.Final
 	switch {
 	case item.Refund && draft.closing != nil && draft.closing.Transaction == item.Closed.Transaction:
@@ -344,7 +347,7 @@ func (m *model) decide() {
 			draft.state.Decision = mission.DecisionRejected
 		case mission.DecisionApproved:
 			m.wantCode(err, sortie.CodeWrongState)
-		default: // allowed exactly to whoever decided it
+		default: // allowed only to the operator who decided it
 			if err != nil {
 				m.wantCode(err, sortie.CodeWrongState)
 			}
@@ -388,7 +391,7 @@ func (m *model) clear() {
 	m.halted = false
 }
 
-// loseRace makes a move again that was made before: somebody else was faster.
+// loseRace repeats an earlier step: another process was faster.
 func (m *model) loseRace() {
 	if len(m.retired) == 0 {
 		return
@@ -427,7 +430,7 @@ func (m *model) check() {
 	}
 	for _, wallet := range []sortie.Address{alice, bob} {
 		if counted := m.unfundedDrafts(wallet); counted != unfunded[wallet] {
-			m.t.Fatalf("%s has %d unfunded drafts, %d are counted", wallet, unfunded[wallet], counted)
+			m.t.Fatalf("%s has %d unfunded drafts, %d are counted, want %v", wallet, unfunded[wallet], counted, unfunded[wallet])
 		}
 	}
 	m.checkChain()
@@ -464,13 +467,12 @@ func (m *model) checkReview(draft *modelDraft) {
 	}
 }
 
-// checkChain compares the stored events with those of the canonical chain: none missing, none too
-// many.
+// checkChain compares the stored events with those of the canonical chain.
 func (m *model) checkChain() {
 	stored, err := m.db.ChainEvents(context.Background(), testChain, 0, 1<<40)
 	m.must(err)
 	if len(stored) != len(m.chain) {
-		m.t.Fatalf("%d events are stored, %d are on the chain", len(stored), len(m.chain))
+		m.t.Fatalf("%d events are stored, %d are on the chain, want %v", len(stored), len(m.chain), len(m.chain))
 	}
 	for i, event := range stored {
 		if event.Transaction != m.chain[i].Transaction || event.BlockHash != m.chain[i].BlockHash {

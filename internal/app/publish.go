@@ -12,15 +12,15 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// open reports whether contributors may be let in: the mission is published, and its money is in
-// the contract.
+// isOpen reports whether the mission takes submissions: it is published, and its money is in the
+// contract.
 func (d *draftState) isOpen() bool {
 	return d.draft.State.View().Published && d.funding != nil && d.funding.Closed == nil
 }
 
-// moveSlots opens the missions to contributors that were published, closes those whose money left
-// the contract, and opens them again when the chain took that back. Only the end of the transaction
-// counts: see [books.queueRefunds].
+// moveSlots opens the missions that were published, closes those whose money left the contract, and
+// opens them again after a reorganization. Only the state at the end of the transaction counts: see
+// [writeTx.queueRefunds].
 func (tx *writeTx) moveSlots() error {
 	for _, touched := range tx.order {
 		open := touched.isOpen()
@@ -43,7 +43,7 @@ func (tx *writeTx) moveSlots() error {
 	return nil
 }
 
-// newSlots are the slots of a mission that was published at a time.
+// newSlots are the slots of a mission that is published at a time.
 func newSlots(draft store.Draft, publishedAt time.Time) (store.Slots, error) {
 	normalized, err := mission.Restore(draft.Mission)
 	if err != nil {
@@ -72,12 +72,11 @@ func newSlots(draft store.Draft, publishedAt time.Time) (store.Slots, error) {
 	return slots, nil
 }
 
-// olderPublished is the setting that says that the missions of a database from before there were
-// slots have theirs.
+// olderPublished is the setting that records that missions older than slots have slots.
 const olderPublished = "older-missions-published"
 
-// publishOlder gives slots to missions that were published before there were any, once in the life
-// of a database.
+// publishOlder adds slots to missions that were published before slots existed, once for each
+// database.
 func (c *core) publishOlder(ctx context.Context) error {
 	const atOnce = 100
 	_, err := c.store.LastSetting(ctx, olderPublished)
@@ -106,8 +105,8 @@ func (c *core) publishOlder(ctx context.Context) error {
 	}
 }
 
-// publishOlder takes the time of its last transition for that of its publication, after which
-// nothing changes about a draft.
+// publishOlder uses the time of the draft's last transition as the time of publication: a draft
+// does not change after it.
 func publishOlder(tx *store.Tx, draft store.Draft) error {
 	slots, err := newSlots(draft, draft.UpdatedAt)
 	if err != nil {

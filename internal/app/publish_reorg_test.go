@@ -10,7 +10,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// completions counts how often the creator was told that a mission is complete.
+// completions counts the completion events of a mission.
 func (s *testMedia) completions(draft store.Draft) (told int) {
 	s.t.Helper()
 	for _, event := range s.typesOf(draft) {
@@ -21,9 +21,9 @@ func (s *testMedia) completions(draft store.Draft) (told int) {
 	return told
 }
 
-// A closing that the chain takes back ends nothing for good: the money is in the contract, so the
-// mission takes submissions again, and what is paid to its end is closed again.
-func TestAMissionGoesOnWhenItsClosingWasReorganized(t *testing.T) {
+// When a reorganization removes a closing, the money is in the contract again: the mission takes
+// submissions, and is closed again when it is paid.
+func TestAMissionContinuesWhenItsClosingWasReorganized(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
 		s := openTestMedia(t, database, nil)
@@ -31,7 +31,7 @@ func TestAMissionGoesOnWhenItsClosingWasReorganized(t *testing.T) {
 			t.Helper()
 			s.due()
 			if slots, told := s.slots(draft), s.completions(draft); (slots.CompletedAt != nil) != (want > 0) || told != want {
-				t.Errorf("%s: complete since %v, told %d times; want it told %d times", when, slots.CompletedAt, told, want)
+				t.Errorf("%s: complete since %v with %d completion events; want %d events", when, slots.CompletedAt, told, want)
 			}
 		}
 		draft, full := s.publish("k", 5, ""), s.publish("l", 1, "")
@@ -47,7 +47,7 @@ func TestAMissionGoesOnWhenItsClosingWasReorganized(t *testing.T) {
 		s.advance(s.step(tip, nil))
 		one := s.submitQuickly(bob, draft, "one")
 		if feed, err := s.app.Feed(context.Background(), FeedQuery{}); err != nil || len(feed.Missions) != 1 {
-			t.Errorf("feed %+v, %v", feed, err)
+			t.Errorf("feed %+v, %v, want 1", feed, err)
 		}
 		wantEnds("a mission that has all it asked for, when its closing is gone", full, 0)
 		s.closeMission(full)
@@ -68,7 +68,8 @@ func TestAMissionGoesOnWhenItsClosingWasReorganized(t *testing.T) {
 		_, err := s.declare(contributor(2), draft, "late", photo(2))
 		wantCode(t, err, sortie.CodeMissionClosed)
 
-		// Not even a final block is for ever. An operator looks at it, and the end is told again.
+		// A final block can be replaced, too. An operator clears the incident, and the mission
+		// completes again.
 		broken := s.step(beneath, nil)
 		broken.Final = beneath
 		s.advance(broken)

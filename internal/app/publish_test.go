@@ -12,8 +12,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// Contributors are let in when a mission is published, kept out when its money leaves the contract,
-// and let in again when the chain takes that back.
+// A mission takes submissions when it is published, none when its money leaves the contract, and
+// again when a reorganization removes the closing.
 func TestSlotsFollowTheChain(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -37,7 +37,7 @@ func TestSlotsFollowTheChain(t *testing.T) {
 		_, err = s.operators.AcceptSubmission(ctx, testBase, by(reviewer), flagged, "")
 		wantCode(t, err, sortie.CodeMissionClosed)
 		if feed, err := s.app.Feed(ctx, FeedQuery{}); err != nil || len(feed.Missions) != 0 {
-			t.Errorf("feed %+v, %v", feed, err)
+			t.Errorf("feed %+v, %v, want 0", feed, err)
 		}
 		s.advance(s.step(tip, nil)) // another block in its place
 		again, err := s.declare(contributor(2), draft, "three", photo(3))
@@ -47,12 +47,12 @@ func TestSlotsFollowTheChain(t *testing.T) {
 
 		s.extend([]onchain.Event{closingOf(draft, closedByCreator)})
 		s.must(s.app.CheckSubmission(ctx, uploaded.SubmissionID))
-		s.wantStatus(uploaded.SubmissionID, sortie.SubmissionRejected) // nobody would be paid
+		s.wantStatus(uploaded.SubmissionID, sortie.SubmissionRejected) // it would not be paid
 		_, err = s.operators.RejectSubmission(ctx, testBase, by(reviewer), flagged, "The mission is over.")
 		s.must(err)
 		s.due()
 		if told := s.completions(draft); told != 0 {
-			t.Errorf("the creator was told of the end %d times before the closing was final, want 0", told)
+			t.Errorf("got %d completion events before the closing was final, want 0", told)
 		}
 		s.finalTip()
 		s.due()
@@ -63,7 +63,7 @@ func TestSlotsFollowTheChain(t *testing.T) {
 	})
 }
 
-// checkDraftMoves says that what happens to submissions counts for no transition of the draft.
+// checkDraftMoves checks that submissions do not change the version of the draft.
 func (s *testMedia) checkDraftMoves(draft store.Draft) {
 	s.t.Helper()
 	types := slices.DeleteFunc(s.typesOf(draft), func(event sortie.EventType) bool {
@@ -73,11 +73,11 @@ func (s *testMedia) checkDraftMoves(draft store.Draft) {
 		}, event)
 	})
 	if after := s.read(draft.ID); int64(len(types)) != after.Version {
-		s.t.Errorf("draft has version %d and events %v", after.Version, types)
+		s.t.Errorf("draft has version %d and events %v, want %v", after.Version, types, after.Version)
 	}
 }
 
-// Missions that were published before there were contributors are opened to them at the next start.
+// Missions that were published before slots existed are opened to contributors at the next start.
 func TestOlderMissionsAreOpened(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -111,7 +111,7 @@ func TestOlderMissionsAreOpened(t *testing.T) {
 	})
 }
 
-// The feed shows what takes submissions now, to everybody, in pages.
+// The feed lists missions that take submissions, in pages.
 func TestTheFeed(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -156,7 +156,7 @@ func TestTheFeed(t *testing.T) {
 		}
 		page, err := s.app.Feed(ctx, FeedQuery{Near: &MicroDegrees{Lat: 48_858_400, Lng: 2_294_500}, Page: Page{Limit: 3}})
 		s.must(err)
-		if page.Summary.NextCursor == nil { // behind the last of those near it, others follow
+		if page.Summary.NextCursor == nil { // after the last mission near the point, others follow
 			t.Error("a page with all that are near is the last one")
 		}
 		first, err := s.app.Feed(ctx, FeedQuery{Page: Page{Limit: 1}})
@@ -176,7 +176,7 @@ func TestTheFeed(t *testing.T) {
 		}
 		s.pass(31 * 24 * time.Hour)
 		if ids, _ := all(FeedQuery{}); len(ids) != 0 {
-			t.Errorf("over, and in the feed: %v", ids)
+			t.Errorf("over, and in the feed: %v, want 0", ids)
 		}
 		_, err = s.declare(bob, near, "late", photo(1))
 		wantCode(t, err, sortie.CodeMissionClosed)

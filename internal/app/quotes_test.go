@@ -14,12 +14,12 @@ func someTerms() (sortie.Domain, sortie.MissionAuthorization) {
 	}
 }
 
-// A quote that differs in anything is another quote.
+// Quotes that differ in one term have different keys.
 func TestTheCacheTellsQuotesApart(t *testing.T) {
 	t.Parallel()
 	cache := newQuoteCache(100)
 	domain, terms := someTerms()
-	cache.keep(newQuoteKey(domain, terms), sortie.Quote{ChainID: 1})
+	cache.Add(newQuoteKey(domain, terms), sortie.Quote{ChainID: 1})
 	for name, change := range map[string]func(*sortie.Domain, *sortie.MissionAuthorization){
 		"chain":    func(d *sortie.Domain, _ *sortie.MissionAuthorization) { d.ChainID++ },
 		"factory":  func(d *sortie.Domain, _ *sortie.MissionAuthorization) { d.Factory[19]++ },
@@ -33,12 +33,12 @@ func TestTheCacheTellsQuotesApart(t *testing.T) {
 	} {
 		domain, terms := someTerms()
 		change(&domain, &terms)
-		if _, known := cache.get(newQuoteKey(domain, terms)); known {
+		if _, known := cache.Get(newQuoteKey(domain, terms)); known {
 			t.Errorf("another %s: got the first quote", name)
 		}
 	}
 	domain, terms = someTerms()
-	if got, known := cache.get(newQuoteKey(domain, terms)); !known || got.ChainID != 1 {
+	if got, known := cache.Get(newQuoteKey(domain, terms)); !known || got.ChainID != 1 {
 		t.Errorf("the same terms: known %t, %+v", known, got)
 	}
 }
@@ -49,21 +49,21 @@ func TestTheCacheOfQuotesIsBoundedAndKeepsWhatIsUsed(t *testing.T) {
 	cache := newQuoteCache(limit)
 	domain, terms := someTerms()
 	used := newQuoteKey(domain, terms)
-	cache.keep(used, sortie.Quote{})
+	cache.Add(used, sortie.Quote{})
 	terms.Deadline++
 	unused := newQuoteKey(domain, terms)
-	cache.keep(unused, sortie.Quote{})
+	cache.Add(unused, sortie.Quote{})
 	for range 100 {
 		terms.Deadline++
-		cache.keep(newQuoteKey(domain, terms), sortie.Quote{})
-		if _, known := cache.get(used); !known {
+		cache.Add(newQuoteKey(domain, terms), sortie.Quote{})
+		if _, known := cache.Get(used); !known {
 			t.Fatal("the quote in use was dropped")
 		}
-		if len(cache.young) > limit || len(cache.old) > limit {
-			t.Fatalf("%d and %d quotes with a limit of %d", len(cache.young), len(cache.old), limit)
+		if got := cache.Len(); got > limit {
+			t.Fatalf("the cache holds %d quotes, want at most %d", got, limit)
 		}
 	}
-	if _, known := cache.get(unused); known {
-		t.Error("a quote nobody used is still there")
+	if _, known := cache.Get(unused); known {
+		t.Error("the cache still holds the unused quote")
 	}
 }

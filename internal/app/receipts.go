@@ -14,18 +14,16 @@ import (
 )
 
 const (
-	// signing is how many receipts are signed at once: a signer in another place takes its time for
-	// each.
+	// signing is how many receipts are signed at once: a remote signer is slow.
 	signing = 8
-	// signingTime is what one may take, so that a signer that does not answer does not end all
-	// signing.
+	// signingTime is the timeout for signing one receipt.
 	signingTime = 30 * time.Second
 )
 
-// SignReceipts signs the payment of every slot that was taken, once. The contributor can redeem it
-// without the service. A worker calls it each second, apart from what must not wait for a slow
-// signer: [App.DueByTime]. Those that cannot be signed are passed by, however many, and are due
-// again the next time.
+// SignReceipts signs, once, a settlement for every slot that was taken: the receipt, which the
+// contributor can redeem without the service. A worker calls it each second, apart from
+// [Ledger.DueByTime], which must not wait for a slow signer. Receipts that cannot be signed are
+// skipped and tried again with the next call.
 func (l *Ledger) SignReceipts(ctx context.Context) error {
 	if l.settle == nil {
 		return nil
@@ -37,7 +35,7 @@ func (l *Ledger) SignReceipts(ctx context.Context) error {
 		}
 		list, err := l.store.ReceiptsDue(ctx, after, maxDue)
 		if err != nil {
-			return errors.Join(append(failures, fmt.Errorf("look for receipts to sign: %w", err))...)
+			return errors.Join(append(failures, fmt.Errorf("find receipts to sign: %w", err))...)
 		}
 		if failed, err := signAll(list, func(submission store.Submission) error { return l.signReceipt(ctx, submission) }); failed > 0 {
 			failures = append(failures, fmt.Errorf("sign receipts: %d of %d failed, for example: %w", failed, len(list), err))
@@ -49,8 +47,8 @@ func (l *Ledger) SignReceipts(ctx context.Context) error {
 	}
 }
 
-// signAll signs receipts at the same time. It gives the number of those that could not be signed,
-// and the failure of one.
+// signAll signs receipts concurrently. It returns how many could not be signed, and one of the
+// errors.
 func signAll(list []store.Submission, sign func(store.Submission) error) (failed int, failure error) {
 	failures := make([]error, len(list))
 	var signers errgroup.Group
@@ -61,9 +59,9 @@ func signAll(list []store.Submission, sign func(store.Submission) error) (failed
 			return nil
 		})
 	}
-	_ = signers.Wait() // none of them gives an error
+	_ = signers.Wait() // they return no error
 	for i, err := range failures {
-		if err != nil && !errors.Is(err, store.ErrConflict) { // another process was faster
+		if err != nil && !errors.Is(err, store.ErrConflict) { // another process signed it
 			failed++
 			failure = fmt.Errorf("submission %s: %w", list[i].ID, err)
 		}
@@ -71,9 +69,9 @@ func signAll(list []store.Submission, sign func(store.Submission) error) (failed
 	return failed, failure
 }
 
-// signReceipt signs outside of the transaction: a signer may be slow. Two processes that sign the
-// same one sign the same bytes. A receipt that was signed while an incident began to halt the
-// service is not kept, and not handed out.
+// signReceipt signs outside of a transaction, because a signer may be slow. Two processes that sign
+// the same receipt sign the same bytes. A receipt that was signed while an incident began to halt
+// the service is discarded.
 func (l *Ledger) signReceipt(ctx context.Context, submission store.Submission) error {
 	receipt, err := l.signSettlement(ctx, submission.Mission.Domain, sortie.Settlement{
 		MissionKey: sortie.MissionKey(submission.Mission.MissionID),
@@ -87,8 +85,8 @@ func (l *Ledger) signReceipt(ctx context.Context, submission store.Submission) e
 	return l.unlessHalted(ctx, func(tx *writeTx) error { return tx.PutReceipt(submission, receipt, l.renewals.settler) })
 }
 
-// unlessHalted runs a transaction about something that was read before, unless an incident halts
-// the service by then.
+// unlessHalted runs a transaction about something that was read before it, unless an incident halts
+// the service.
 func (l *Ledger) unlessHalted(ctx context.Context, fn func(*writeTx) error) error {
 	return l.once(ctx, func(tx *writeTx) error {
 		if halted, err := tx.Halted(); err != nil || halted {
@@ -114,8 +112,7 @@ func (l *Ledger) signSettlement(ctx context.Context, domain sortie.Domain, settl
 	return json.Marshal(storedReceipt{settlement, signature})
 }
 
-// wireReceipt is a receipt with what it depends on. Contributors plan with it, so it says
-// everything that can keep it from being paid.
+// wireReceipt is a receipt with everything that can keep it from being paid.
 func wireReceipt(submission store.Submission) (*sortie.Receipt, error) {
 	receipt := new(sortie.Receipt)
 	if err := json.Unmarshal(submission.Receipt, receipt); err != nil {

@@ -14,12 +14,12 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// OpenMissions lists, in pages, what the database holds to be true of the missions that are not
-// over: those whose refund is on its way, those that are funded, then those that could be. Next is
-// where the next page begins, empty after the last.
+// OpenMissions lists, in pages, what the database expects of the missions that have not ended:
+// those with a pending refund, those that are funded, and those that can be funded. Next is where
+// the next page begins, empty after the last page.
 //
-// Of the drafts that could be funded one walk lists at most [maxFundable]. The next walk begins
-// where this one ended.
+// Of the drafts that can be funded one walk lists at most [maxFundable]. The next walk begins where
+// this one ended.
 func (l *Ledger) OpenMissions(ctx context.Context, chainID uint64, after string, limit int) (missions []onchain.Expected, next string, err error) {
 	at, err := parsePlace(after)
 	for err == nil && limit > len(missions) {
@@ -53,23 +53,23 @@ func (l *Ledger) OpenMissions(ctx context.Context, chainID uint64, after string,
 	return missions, at.String(), nil
 }
 
-// maxFundable is how many drafts without a funding are compared with the contract in one walk.
-// Anyone can make drafts.
+// maxFundable is how many unfunded drafts one walk compares with the contract. Anyone can make
+// drafts.
 const maxFundable = 9800
 
-// maxAuthorization is how long the contract takes an authorization at most, with some time for
+// maxAuthorization is the longest life of an authorization in the contract, with a margin for
 // clocks that differ.
 const maxAuthorization = 25 * time.Hour
 
-// A walk over the open missions goes through them by what is known of them. One that changes
-// meanwhile may be missed by that walk: the follower has just seen it.
+// The phases of a walk over the open missions. A mission that changes phase during a walk may be
+// missed by it: the follower has just read it.
 const (
 	phaseClosed   = "closed"
 	phaseFunded   = "funded"
 	phaseUnfunded = "unfunded"
 )
 
-// walkPlace is where a walk over the open missions is. The zero value is its end.
+// walkPlace is a position in a walk over the open missions. The zero value is the end.
 type walkPlace struct {
 	phase string
 	seq   int64
@@ -93,11 +93,11 @@ func parsePlace(text string) (at walkPlace, err error) {
 	return at, nil
 }
 
-// placeAfterPage is where a walk is after a page that was to have so many missions.
+// placeAfterPage is the position after a page for which want missions were read.
 func (l *Ledger) placeAfterPage(ctx context.Context, chainID uint64, at walkPlace, page []onchain.Expected, want int) (walkPlace, error) {
 	full := len(page) == want
 	switch {
-	case at.phase == phaseClosed: // only the oldest of them: there are few, and they stay until they are settled
+	case at.phase == phaseClosed: // one page: there are few, and they stay until they are settled
 		return walkPlace{phase: phaseFunded}, nil
 	case at.phase == phaseFunded && !full:
 		begin, err := l.walkBegin(ctx, chainID)
@@ -112,7 +112,7 @@ func (l *Ledger) placeAfterPage(ctx context.Context, chainID uint64, at walkPlac
 
 func walkSetting(chainID uint64) string { return fmt.Sprintf("reconcile-drafts-after:%d", chainID) }
 
-// walkBegin is the draft after which the next walk lists those that could be funded.
+// walkBegin is the draft after which the next walk lists those that can be funded.
 func (l *Ledger) walkBegin(ctx context.Context, chainID uint64) (seq int64, err error) {
 	stored, err := l.store.LastSetting(ctx, walkSetting(chainID))
 	if errors.Is(err, store.ErrNotFound) {
@@ -124,7 +124,7 @@ func (l *Ledger) walkBegin(ctx context.Context, chainID uint64) (seq int64, err 
 	return seq, err
 }
 
-// endWalk keeps where the next walk begins, if that is not where this one did.
+// endWalk stores where the next walk begins, if it changed.
 func (l *Ledger) endWalk(ctx context.Context, chainID uint64, seq int64) error {
 	begin, err := l.walkBegin(ctx, chainID)
 	if err != nil || begin == seq {
@@ -155,11 +155,11 @@ func (l *Ledger) openMissionsIn(ctx context.Context, at walkPlace, chainID uint6
 	return page, last, err
 }
 
-// Adopt adds an event that is on the chain, at or below the tip, and that was missed. It does what
-// following would have done. An event that is there already is not added again.
+// Adopt adds an event at or below the tip that the follower missed, and applies it. An event that
+// is stored already is not added again.
 //
 // It fails with [store.ErrConflict] when the chain was reorganized since the event was found, or
-// moves on at this moment.
+// advances at the same time.
 func (l *Ledger) Adopt(ctx context.Context, chainID uint64, event onchain.Event) error {
 	position, err := l.positionWith(ctx, chainID, &event)
 	if err != nil {
@@ -189,10 +189,10 @@ func (l *Ledger) Adopt(ctx context.Context, chainID uint64, event onchain.Event)
 	return nil
 }
 
-// Retract takes back an event that the rows hold and the chain does not, found by its block,
-// transaction and mission. What was final until now is an incident that halts.
+// Retract reverts an event that is in the database and not on the chain, found by its block,
+// transaction and mission. A final event is an incident that halts.
 //
-// It fails with [store.ErrConflict] when the chain moves on at this moment.
+// It fails with [store.ErrConflict] when the chain advances at the same time.
 func (l *Ledger) Retract(ctx context.Context, chainID uint64, event onchain.Event) error {
 	position, err := l.store.ChainPosition(ctx, chainID)
 	if err != nil {
@@ -223,8 +223,7 @@ func (l *Ledger) Retract(ctx context.Context, chainID uint64, event onchain.Even
 	return nil
 }
 
-// fence makes sure that the chain is where it was, and that whoever moves it at the same time
-// loses.
+// fence checks that the chain is at a position, and makes a concurrent advance fail.
 func (tx *writeTx) fence(position onchain.Position) error {
 	if _, err := tx.MoveChain(position, position.Tip, position.Head, position.Final); err != nil {
 		return lostRace{err}
@@ -232,8 +231,7 @@ func (tx *writeTx) fence(position onchain.Position) error {
 	return nil
 }
 
-// positionWith reads the position and makes sure that an event's block is on the chain that leads
-// to it.
+// positionWith reads the position and checks that an event's block is on the followed chain.
 func (l *Ledger) positionWith(ctx context.Context, chainID uint64, event *onchain.Event) (onchain.Position, error) {
 	position, err := l.store.ChainPosition(ctx, chainID)
 	if err != nil {
@@ -243,14 +241,15 @@ func (l *Ledger) positionWith(ctx context.Context, chainID uint64, event *onchai
 	if err != nil {
 		return onchain.Position{}, err
 	}
-	kept := len(blocks) == 1 && blocks[0].Number == event.Block // of final blocks only some are
+	kept := len(blocks) == 1 && blocks[0].Number == event.Block // not all final blocks are kept
 	if kept && blocks[0].Hash != event.BlockHash || !kept && event.Block > position.Final {
 		return onchain.Position{}, fmt.Errorf("adopt event %d: block %d (%s) is not on the chain as it was followed: %w", event.LogIndex, event.Block, event.BlockHash, store.ErrConflict)
 	}
 	return position, nil
 }
 
-// knows reports whether the rows hold an event at the same place, and fails when it is another one.
+// hasEvent reports whether the database holds the event, and fails when it holds another one at the
+// same place.
 func (l *Ledger) hasEvent(ctx context.Context, chainID uint64, event *onchain.Event) (bool, error) {
 	events, err := l.store.ChainEvents(ctx, chainID, event.Block, event.Block)
 	if err != nil {
@@ -270,8 +269,8 @@ func (l *Ledger) hasEvent(ctx context.Context, chainID uint64, event *onchain.Ev
 
 func reconcileSetting(chainID uint64) string { return fmt.Sprintf("reconcile-report:%d", chainID) }
 
-// RecordReconcile keeps the outcome of a comparison, for [App.ChainOverview]. FinishedAt is set
-// here. What it repaired goes to the audit log, too.
+// RecordReconcile stores the outcome of a comparison for [Operators.ChainOverview], with the
+// current time as FinishedAt. Repairs are added to the audit log.
 func (l *Ledger) RecordReconcile(ctx context.Context, report sortie.ReconcileReport) error {
 	err := l.write(ctx, func(tx *writeTx) error {
 		report.FinishedAt = sortie.FormatTime(tx.Now)

@@ -11,7 +11,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// missed is an event of a block that was followed, which the node left out.
+// missed is an event of a followed block that the node left out.
 func (a *testApp) missed(number uint64, event onchain.Event) onchain.Event {
 	event.Block, event.BlockHash, event.LogIndex, event.Transaction = number, a.blocks[number].Hash, 7, testHash('t', number, 7)
 	return event
@@ -36,9 +36,9 @@ func TestAMissedFundingIsAdoptedOnce(t *testing.T) {
 		}
 		a.wantState(draft, mission.State{Depth: mission.DepthSeen, Decision: mission.DecisionNone})
 		if stored := a.storedEvents(); stored != 1 {
-			t.Errorf("%d events are stored", stored)
+			t.Errorf("%d events are stored, want 1", stored)
 		}
-		// A follower that had read the position before finds it changed.
+		// A follower that read the position before finds it changed.
 		if _, err := a.ledger.Advance(context.Background(), a.step(a.position.Tip.Number, nil)); !errors.Is(err, store.ErrConflict) {
 			t.Errorf("the follower went on: %v", err)
 		}
@@ -57,7 +57,7 @@ func TestAMissedFundingIsAdoptedOnce(t *testing.T) {
 	})
 }
 
-// What is adopted must be on the chain as it was followed.
+// An adopted event must be on the followed chain.
 func TestNothingIsAdoptedFromAnotherChain(t *testing.T) {
 	t.Parallel()
 	a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
@@ -75,7 +75,7 @@ func TestNothingIsAdoptedFromAnotherChain(t *testing.T) {
 		event := a.missed(testStart+1, fundingOf(draft))
 		change(&event)
 		if err := a.ledger.Adopt(context.Background(), testChain, event); !errors.Is(err, store.ErrConflict) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got error %v, want %v", name, err, store.ErrConflict)
 		}
 	}
 	a.wantState(draft, mission.Created())
@@ -98,8 +98,7 @@ func TestAnEventIsNotAdoptedInThePlaceOfAnother(t *testing.T) {
 	a.wantState(second, mission.Created())
 }
 
-// A funding that the chain does not have is taken back. Had it been final, that is an incident that
-// halts.
+// A funding that is not on the chain is retracted. If it was final, that is an incident that halts.
 func TestAGhostIsRetracted(t *testing.T) {
 	t.Parallel()
 	for depth, incidents := range map[mission.Depth][]string{
@@ -119,7 +118,7 @@ func TestAGhostIsRetracted(t *testing.T) {
 			a.wantState(draft, mission.Created())
 			a.wantIncidents(incidents...)
 			if stored := a.storedEvents(); stored != 0 {
-				t.Errorf("%d events are stored", stored)
+				t.Errorf("%d events are stored, want 0", stored)
 			}
 			halted, err := a.ledger.Halted(context.Background())
 			if err != nil || halted != (depth == mission.DepthLocked) {
@@ -129,7 +128,7 @@ func TestAGhostIsRetracted(t *testing.T) {
 	}
 }
 
-// A close that the chain does not have leaves the refund to be done.
+// After a closing is retracted its refund is due again.
 func TestAGhostCloseIsRetracted(t *testing.T) {
 	t.Parallel()
 	a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
@@ -143,7 +142,7 @@ func TestAGhostCloseIsRetracted(t *testing.T) {
 	events, err := a.db.ChainEvents(context.Background(), testChain, a.position.Tip.Number, a.position.Tip.Number)
 	a.must(err)
 	ghost := events[0]
-	ghost.LogIndex += 5 // whoever asks the contract knows no log
+	ghost.LogIndex += 5 // the contract's state has no log index
 	a.must(a.ledger.Retract(context.Background(), testChain, ghost))
 	a.wantState(draft, mission.State{Depth: mission.DepthLocked, Decision: mission.DecisionRejected})
 	if stored := a.storedEvents(); stored != 1 {
@@ -153,7 +152,7 @@ func TestAGhostCloseIsRetracted(t *testing.T) {
 		t.Errorf("halted is %t, %v", halted, err)
 	}
 	if jobs := a.refundJobs(draft); jobs != 1 {
-		t.Errorf("%d refund jobs", jobs)
+		t.Errorf("%d refund jobs, want 1", jobs)
 	}
 }
 
@@ -201,7 +200,7 @@ func TestOpenMissionsAreListedOnce(t *testing.T) {
 	}
 	for _, place := range []string{"funded", "elsewhere 1", "funded x", "closed 0"} {
 		if _, _, err := a.ledger.OpenMissions(context.Background(), testChain, place, 1); err == nil {
-			t.Errorf("a list goes on at %q", place)
+			t.Errorf("OpenMissions after %q: got no error, want one", place)
 		}
 	}
 }

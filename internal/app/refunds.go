@@ -10,12 +10,12 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// IntentClose is the kind of the intents that close a mission and so send the rest of its money
-// back. Their subject is the draft id.
+// IntentClose is the kind of the intents that close a mission, which refunds the rest of its money.
+// Their subject is the draft id.
 const IntentClose = "close"
 
-// StartRefund is the refund job: it makes the intent to close the draft's mission, unless there is
-// no need any more. Called again it does nothing.
+// StartRefund is the refund job: it makes the intent to close the draft's mission, unless no refund
+// is due. Called again it does nothing.
 func (l *Ledger) StartRefund(ctx context.Context, draftID string) error {
 	err := l.write(ctx, func(tx *writeTx) error {
 		state, err := tx.load(draftID)
@@ -23,7 +23,7 @@ func (l *Ledger) StartRefund(ctx context.Context, draftID string) error {
 			return err
 		}
 		if l.sender.IsZero() {
-			return errors.New("no sender is configured to pay for it: set --sender")
+			return errors.New("no sender is configured to pay for it")
 		}
 		_, _, err = tx.AddIntent(IntentClose, draftID, state.funding.ChainID, l.sender)
 		return err
@@ -34,20 +34,19 @@ func (l *Ledger) StartRefund(ctx context.Context, draftID string) error {
 	return nil
 }
 
-// CloseCall is what a close transaction is made of, apart from what only the contract and the
-// settler know.
+// CloseCall is the data of a close transaction, without what only the contract and the settler
+// know.
 type CloseCall struct {
 	Domain     sortie.Domain // where the mission was funded
 	MissionKey sortie.Hash
 	Token      sortie.Address
-	Refund     *big.Int // base units that go back
-	Paid       *uint64  // slots that must be paid by then; nil: as many as the contract says
+	Refund     *big.Int // base units
+	Paid       *uint64  // slots that must be paid before; nil: any number
 }
 
-// CloseCall says how to close the mission of a draft. Needed is false when there is nothing to
-// close: the funding is gone, or the mission is closed, or it was neither rejected nor paid to its
-// end. A published mission is not closed while payouts are halted: it fails with a
-// [PayoutsHaltedError] then.
+// CloseCall returns how to close the mission of a draft. Needed is false when there is nothing to
+// close: the funding was removed, the mission is closed, or it was neither rejected nor completely
+// paid. It fails with a [PayoutsHaltedError] for a published mission while payouts are halted.
 func (l *Ledger) CloseCall(ctx context.Context, draftID string) (call CloseCall, needed bool, err error) {
 	draft, err := l.store.DraftByDraftID(ctx, draftID)
 	if err != nil {
@@ -79,19 +78,18 @@ func (l *Ledger) CloseCall(ctx context.Context, draftID string) (call CloseCall,
 	return call, slots.Closing && slots.Unpaid() == 0, nil
 }
 
-// unspent is what a mission's funding leaves after some of its slots are paid, in base units.
+// unspent is the rest of a mission's funding after some of its slots are paid, in base units.
 func unspent(draft store.Draft, paid int) *big.Int {
 	return new(big.Int).Mul(draft.Reward, big.NewInt(int64(draft.TargetCount-paid)))
 }
 
-// RetryRefunds queues the refunds and closings that are due and that nothing works on, and tells
-// how many those were. There are none unless something was lost; the periodic comparison with the
-// contract calls it.
+// RetryRefunds queues the refunds and closings that are due and have neither a job nor an intent,
+// and returns their number. There are none unless a job was lost; the periodic reconcile calls it.
 func (l *Ledger) RetryRefunds(ctx context.Context) (queued int, err error) {
 	const pageSize = 256
 	lost, err := l.store.LostClosings(ctx, pageSize)
 	if err != nil {
-		return 0, fmt.Errorf("look for closings that were lost: %w", err)
+		return 0, fmt.Errorf("find lost closings: %w", err)
 	}
 	for _, draftID := range lost {
 		err := l.write(ctx, func(tx *writeTx) error {
@@ -106,7 +104,7 @@ func (l *Ledger) RetryRefunds(ctx context.Context) (queued int, err error) {
 	for after := int64(0); ; {
 		page, err := l.store.FundedDrafts(ctx, l.domain.ChainID, after, pageSize)
 		if err != nil {
-			return queued, fmt.Errorf("look for refunds that are due: %w", err)
+			return queued, fmt.Errorf("find due refunds: %w", err)
 		}
 		for _, funded := range page {
 			after = funded.Seq
@@ -133,7 +131,7 @@ func (l *Ledger) retryRefund(ctx context.Context, funded store.FundedDraft) (boo
 		return false, err
 	}
 	if err == nil && intent.Status != store.IntentDone && intent.Status != store.IntentVoid {
-		return false, nil // under way
+		return false, nil // it has an intent
 	}
 	l.log.Warn("a refund is due and nothing works on it: it is queued again", "draftId", funded.Draft.ID)
 	return true, l.write(ctx, func(tx *writeTx) error { return l.queue.Refund(tx.Tx, funded.Draft.ID) })

@@ -49,7 +49,7 @@ func TestARefundIsIntendedOnce(t *testing.T) {
 	})
 }
 
-// By the time its job runs, a refund may have become unnecessary.
+// A refund may be unnecessary when its job runs.
 func TestARefundThatIsNotDue(t *testing.T) {
 	t.Parallel()
 	for name, meanwhile := range map[string]func(*testApp, store.Draft){
@@ -68,7 +68,7 @@ func TestARefundThatIsNotDue(t *testing.T) {
 			meanwhile(a, draft)
 			a.must(a.ledger.StartRefund(context.Background(), draft.ID))
 			if intents := a.intents(); len(intents) != 0 {
-				t.Errorf("the intents are %+v", intents)
+				t.Errorf("the intents are %+v, want 0", intents)
 			}
 			if _, needed, err := a.ledger.CloseCall(context.Background(), draft.ID); needed || err != nil {
 				t.Errorf("needed is %t, %v", needed, err)
@@ -86,8 +86,8 @@ func TestARefundThatIsNotDue(t *testing.T) {
 	}
 }
 
-// A close that vanishes in a reorganization is due again; one that is in the new chain, too, is
-// not.
+// A refund is due again when a reorganization removes its closing, unless the new chain has the
+// closing, too.
 func TestARefundThatVanishesIsDueAgain(t *testing.T) {
 	t.Parallel()
 	a := openTestApp(t, sqliteDatabase(t), testAppOptions{})
@@ -96,11 +96,11 @@ func TestARefundThatVanishesIsDueAgain(t *testing.T) {
 	before := a.position.Tip.Number - 1
 	a.advance(a.step(before, nil, []onchain.Event{closingOf(draft, 1)}))
 	if jobs := a.refundJobs(draft); jobs != 1 {
-		t.Errorf("%d jobs after the close moved to another block", jobs)
+		t.Errorf("%d jobs after the close moved to another block, want 1", jobs)
 	}
 	a.advance(a.step(before, nil))
 	if jobs := a.refundJobs(draft); jobs != 2 {
-		t.Errorf("%d jobs after the close vanished", jobs)
+		t.Errorf("%d jobs after the close vanished, want 2", jobs)
 	}
 }
 
@@ -121,7 +121,7 @@ func TestLostRefundsAreRetried(t *testing.T) {
 		a.must(a.db.Tx(ctx, func(tx *store.Tx) error { return tx.MoveIntent(intent, gone) }))
 		queued, err := a.ledger.RetryRefunds(ctx)
 		if err != nil || queued != 2 {
-			t.Errorf("%d queued, %v", queued, err)
+			t.Errorf("%d queued, %v, want 2", queued, err)
 		}
 		for draft, want := range map[*store.Draft]int{&lost: 2, &underWay: 1, &void: 2} {
 			if jobs := a.refundJobs(*draft); jobs != want {

@@ -12,39 +12,39 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// renewals are what is needed to sign receipts of former settlers again.
+// renewals is the configuration and state of signing receipts of former settlers again.
 type renewals struct {
-	settler   sortie.Address // the present one
+	settler   sortie.Address // the present settler
 	holdsRole SettlerRole
 
 	mu    sync.Mutex
-	after map[sortie.Address]string // by signer: the submission that the last call ended with
+	after map[sortie.Address]string // by signer: the last submission of the last call
 
-	left atomic.Int64 // receipts that the last call saw and left as they were, plus one; 0: there was no call
+	left atomic.Int64 // receipts that the last call did not renew, plus one; 0: there was no call
 }
 
-// ReceiptsToRenew is how many unpaid receipts the last call of [App.RenewReceipts] saw and did not
-// sign again. It is not known before the first call, and 0 means that there are none.
+// ReceiptsToRenew is how many unpaid receipts the last call of [Ledger.RenewReceipts] did not sign
+// again. It is not known before the first call.
 func (l *Ledger) ReceiptsToRenew() (number int64, known bool) {
 	left := l.renewals.left.Load()
 	return max(left-1, 0), left > 0
 }
 
-// maxRenewals is how many receipts of one signer a call looks at. The next call continues after
-// them.
+// maxRenewals is how many receipts of one signer a call reads. The next call continues after them.
 const maxRenewals = 16 * maxDue
 
 // RenewReceipts signs receipts again whose signer is not the present settler, while their slot is
 // unpaid. A receipt moves
 //   - from a key that lost its settler role to one that has it, and
-//   - from a key that was used earlier to one that was used first later, so that the earlier one can be revoked without harm,
+//   - from a key that was used earlier to one that was first used later, so that the earlier key
+//     can be revoked,
 //
 // and never to a key without the role. Two processes with different settlers therefore do not
 // replace each other's receipts in turn. The settlement stays the same to the byte, so a slot never
-// gets a second recipient. Receipts of closed missions are renewed, too: that does no harm, a
-// reorganization may take the close back, and nothing looks at them again.
+// gets a second recipient. Receipts of closed missions are renewed, too, because a reorganization
+// may remove the closing.
 //
-// A worker calls it every few seconds. The contract is asked only when there is something to renew.
+// A worker calls it every few seconds. It asks the contract only when there is something to renew.
 func (l *Ledger) RenewReceipts(ctx context.Context) error {
 	if l.settle == nil || l.renewals.settler.IsZero() || l.renewals.holdsRole == nil {
 		return nil
@@ -58,7 +58,7 @@ func (l *Ledger) RenewReceipts(ctx context.Context) error {
 	roles := &roleAnswers{ask: l.renewals.holdsRole}
 	var failures []error
 	left := 0
-	earlier := true                                     // the settlers before the present one
+	earlier := true                                     // settlers before the present one
 	settlers = append([]store.Settler{{}}, settlers...) // the zero address: receipts whose signer was not stored
 	for _, former := range settlers {
 		if former.Address == l.renewals.settler {
@@ -67,7 +67,7 @@ func (l *Ledger) RenewReceipts(ctx context.Context) error {
 		}
 		kept, err := l.renewReceiptsOf(ctx, former.Address, earlier, roles)
 		if left += kept; err != nil {
-			left = max(left, 1) // or more: not all were seen
+			left = max(left, 1) // or more: not all were read
 			failures = append(failures, fmt.Errorf("renew receipts of settler %s: %w", former.Address, err))
 		}
 	}
@@ -76,11 +76,11 @@ func (l *Ledger) RenewReceipts(ctx context.Context) error {
 }
 
 // renewReceiptsOf renews the receipts of one former settler, from where the last call ended. It
-// tells how many it left as they were.
+// returns how many it did not renew.
 func (l *Ledger) renewReceiptsOf(ctx context.Context, signer sortie.Address, earlier bool, roles *roleAnswers) (left int, err error) {
 	var failures []error
 	if l.renewals.after[signer] != "" {
-		left++ // or more: those before are not looked at
+		left++ // or more: earlier ones are not read
 	}
 	for looked := 0; looked < maxRenewals && ctx.Err() == nil; {
 		if halted, err := l.store.Halted(ctx); err != nil || halted {
@@ -88,11 +88,11 @@ func (l *Ledger) renewReceiptsOf(ctx context.Context, signer sortie.Address, ear
 		}
 		list, err := l.store.OpenReceipts(ctx, signer, l.renewals.after[signer], maxDue)
 		if err != nil {
-			return left, fmt.Errorf("look for receipts: %w", err)
+			return left, fmt.Errorf("find receipts: %w", err)
 		}
 		due, stranded, err := l.toRenew(ctx, list, signer, earlier, roles)
 		if err != nil {
-			return left, err // the roles are not known, so nothing is passed by
+			return left, err // the roles are not known, so nothing is skipped
 		}
 		if stranded != nil {
 			failures = append(failures, stranded)
@@ -106,7 +106,7 @@ func (l *Ledger) renewReceiptsOf(ctx context.Context, signer sortie.Address, ear
 			l.renewals.after = make(map[sortie.Address]string)
 		}
 		if looked += len(list); len(list) < maxDue {
-			delete(l.renewals.after, signer) // the next call begins anew
+			delete(l.renewals.after, signer) // the next call begins at the first receipt
 			return left, errors.Join(failures...)
 		}
 		l.renewals.after[signer] = list[len(list)-1].ID
@@ -114,13 +114,13 @@ func (l *Ledger) renewReceiptsOf(ctx context.Context, signer sortie.Address, ear
 	return max(left, 1), errors.Join(failures...)
 }
 
-// toRenew chooses the receipts that the present settler may and must sign again. Stranded tells of
-// receipts that no key with the role has signed or can sign; they do not hold up those of other
-// contracts.
+// toRenew selects the receipts that the present settler may and must sign again. Stranded is the
+// error of receipts that no key with the role has signed or can sign; they do not delay receipts of
+// other contracts.
 func (l *Ledger) toRenew(ctx context.Context, list []store.Submission, signer sortie.Address, earlier bool, roles *roleAnswers) (due []store.Submission, stranded, err error) {
 	for _, submission := range list {
 		factory := submission.Mission.Domain.Factory
-		redeemable := false // as it is; not known without a signer
+		redeemable := false // with its present signer
 		if !signer.IsZero() {
 			if redeemable, err = roles.holds(ctx, factory, signer); err != nil {
 				return nil, nil, err
@@ -136,13 +136,13 @@ func (l *Ledger) toRenew(ctx context.Context, list []store.Submission, signer so
 		case may:
 			due = append(due, submission)
 		case !redeemable:
-			stranded = fmt.Errorf("the present settler %s has no settler role in factory %s: grant it, or give --settler a key that has it", l.renewals.settler, factory)
+			stranded = fmt.Errorf("the present settler %s has no settler role in factory %s: grant it, or configure a settler that has it", l.renewals.settler, factory)
 		}
 	}
 	return due, stranded, nil
 }
 
-// renewReceipt signs the stored settlement again, whatever the row says by now.
+// renewReceipt signs the stored settlement again.
 func (l *Ledger) renewReceipt(ctx context.Context, submission store.Submission) error {
 	var stored storedReceipt
 	if err := json.Unmarshal(submission.Receipt, &stored); err != nil {
@@ -155,7 +155,7 @@ func (l *Ledger) renewReceipt(ctx context.Context, submission store.Submission) 
 	return l.unlessHalted(ctx, func(tx *writeTx) error { return tx.RenewReceipt(submission, receipt, l.renewals.settler) })
 }
 
-// roleAnswers are the contract's answers about roles for the length of one call.
+// roleAnswers caches the contract's answers about roles during one call.
 type roleAnswers struct {
 	ask   SettlerRole
 	known map[[2]sortie.Address]bool

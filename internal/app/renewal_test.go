@@ -14,7 +14,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// roleTable is who has the settler role in every contract, and whether the contract can be asked.
+// roleTable is the account with the settler role in every contract, and whether the contract
+// answers.
 type roleTable struct {
 	mu    sync.Mutex
 	holds map[sortie.Address]bool
@@ -41,7 +42,8 @@ func (r *roleTable) set(holds ...sortie.Address) {
 	}
 }
 
-// rotation is a studio with open receipts of one settler, and a second process with the next one.
+// rotation is a testMedia with open receipts of one settler, and a second process with the next
+// one.
 type rotation struct {
 	*testMedia
 	roles                 *roleTable
@@ -93,15 +95,15 @@ func (s *testMedia) paymentOf(id string) onchain.Event {
 	}
 }
 
-// wantSigners compares who signed the receipts of the paid, the open and the third submission. Each
-// must name its own slot and contributor, with a signature by the key that it says.
+// wantSigners compares the signers of the receipts of the paid, the open and the third submission.
+// Each receipt must have its slot, its contributor and a signature by that key.
 func (r *rotation) wantSigners(when string, paid, open, gone sortie.Address) {
 	r.t.Helper()
 	for id, want := range map[string]sortie.Address{r.paid: paid, r.open: open, r.gone: gone} {
 		r.settler = want
 		r.wantSigned(id, *r.stored(id).Slot)
 		if got := r.submission(id).Receipt.Signer; got == nil || *got != want {
-			r.t.Errorf("%s: the receipt of slot %d says it is by %v, want %s", when, *r.stored(id).Slot, got, want)
+			r.t.Errorf("%s: the receipt of slot %d has signer %v, want %s", when, *r.stored(id).Slot, got, want)
 		}
 	}
 }
@@ -113,8 +115,8 @@ func (r *rotation) wantLeft(when string, ledger *Ledger, want int64, known bool)
 	}
 }
 
-// Receipts move to the next settler as long as their slot is unpaid, keep their recipient, and do
-// not move back.
+// Receipts move to the next settler while their slot is unpaid, keep their recipient, and do not
+// move back.
 func TestOpenReceiptsAreSignedAgainByTheNextSettler(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -156,12 +158,12 @@ func TestReceiptsAreNotRenewedByAKeyWithoutTheRole(t *testing.T) {
 		r.wantLeft("before the grant", r.nextLedger, 2, true)
 		r.roles.set()
 		if err := r.nextLedger.RenewReceipts(ctx); err == nil {
-			t.Error("no settler has the role, and it is not told")
+			t.Error("no settler has the role: got no error, want one")
 		}
 		r.roles.set(r.next)
 		r.roles.away = true
 		if err := r.nextLedger.RenewReceipts(ctx); err == nil {
-			t.Error("no node answers, and it is not told")
+			t.Error("no node answers: got no error, want one")
 		}
 		r.wantSigners("while the roles are not known", r.old, r.old, r.old)
 		if *r.nextSigns != 0 {
@@ -173,7 +175,7 @@ func TestReceiptsAreNotRenewedByAKeyWithoutTheRole(t *testing.T) {
 	})
 }
 
-// A payment that a reorganization takes back leaves the receipt open again.
+// After a reorganization removes a payment the receipt is open again.
 func TestReceiptsOfPaymentsThatWereTakenBackAreRenewed(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -185,8 +187,8 @@ func TestReceiptsOfPaymentsThatWereTakenBackAreRenewed(t *testing.T) {
 	})
 }
 
-// Receipts from before signers were stored get one, and the contract is not asked when nothing is
-// to be renewed.
+// Receipts without a stored signer get one, and the contract is not asked when there is nothing to
+// renew.
 func TestReceiptsWithoutAStoredSignerAreRenewed(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -199,17 +201,20 @@ func TestReceiptsWithoutAStoredSignerAreRenewed(t *testing.T) {
 		final := r.stored(r.open)
 		r.must(r.db.Tx(ctx, func(tx *store.Tx) error { return tx.RenewReceipt(final, final.Receipt, sortie.Address{}) }))
 		if got := r.submission(r.open).Receipt.Signer; got != nil {
-			t.Errorf("a receipt without a stored signer says it is by %s, want null", got)
+			t.Errorf("a receipt without a stored signer has signer %s, want null", got)
 		}
 		r.must(r.oldLedger.RenewReceipts(ctx))
 		r.wantSigners("renewed by the same key", r.old, r.old, r.old)
 	})
 }
 
-// More receipts than one call looks at are renewed by the calls after it, and those that the signer
-// refuses hold no others up.
+// More receipts than one call reads are renewed by the next calls, and receipts that the signer
+// refuses do not delay others.
 func TestManyReceiptsAreRenewedInBatches(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: takes seconds")
+	}
 	s := openTestMedia(t, sqliteDatabase(t), nil)
 	ctx := context.Background()
 	const receipts = maxDue + 3
@@ -237,7 +242,7 @@ func TestManyReceiptsAreRenewedInBatches(t *testing.T) {
 		}
 	})
 	if err := next.Ledger.RenewReceipts(ctx); err == nil {
-		t.Error("a failure is not told")
+		t.Error("got no error, want that of the signer")
 	}
 	renewed := func() int {
 		return s.count(`SELECT COUNT(*) FROM submissions WHERE receipt_signer <> '' AND receipt_signer <> (SELECT receipt_signer FROM submissions WHERE submission_id = $1)`, ids[0])
@@ -253,8 +258,8 @@ func TestManyReceiptsAreRenewedInBatches(t *testing.T) {
 	}
 }
 
-// An incident that begins to halt the service while a receipt is being signed keeps it from being
-// handed out, new or renewed.
+// A receipt that is signed while an incident begins to halt the service is not stored, new or
+// renewed.
 func TestHaltingIsLookedAtForEachReceipt(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -278,7 +283,7 @@ func TestHaltingIsLookedAtForEachReceipt(t *testing.T) {
 		halting = true
 		s.due()
 		if receipt := s.stored(id).Receipt; len(receipt) != 0 {
-			t.Errorf("the service was halted while it signed, and keeps the receipt %s", receipt)
+			t.Errorf("the service was halted while it signed, and keeps the receipt %s, want 0", receipt)
 		}
 		halting = false
 		s.clearIncidents()
@@ -302,8 +307,8 @@ func TestHaltingIsLookedAtForEachReceipt(t *testing.T) {
 	})
 }
 
-// An incident that begins to halt the service after the acceptances that are due were read makes
-// none of them final.
+// An incident that halts the service after the due acceptances were read keeps them from becoming
+// final.
 func TestHaltingIsLookedAtForEachAcceptance(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -326,7 +331,7 @@ func TestHaltingIsLookedAtForEachAcceptance(t *testing.T) {
 	})
 }
 
-// The reader of a receipt is told what it depends on.
+// A receipt states what it depends on.
 func TestReceiptsSayWhatTheyDependOn(t *testing.T) {
 	t.Parallel()
 	s := openTestMedia(t, sqliteDatabase(t), nil)

@@ -18,8 +18,7 @@ const (
 	ReservationTime = 10 * time.Minute
 	// MaxReservationTime is how long a slot is kept for a file that keeps arriving.
 	MaxReservationTime = time.Hour
-	// prolongStep is the least by which a reservation is prolonged: one write in this time, however
-	// many bytes arrive.
+	// prolongStep is the shortest prolongation: there is at most one write in this time.
 	prolongStep = 2 * time.Minute
 	// prolongRetry is when a prolongation that failed is tried again.
 	prolongRetry = 10 * time.Second
@@ -27,12 +26,12 @@ const (
 	// LongestHold is the longest hold of an acceptance that can be configured.
 	LongestHold = mission.LongestHold
 
-	// longestLink is how long the longest-lived link lives: that of an upload.
+	// longestLink is the life of the link that lives longest, that of an upload.
 	longestLink = MaxReservationTime
 )
 
-// ReservationLimits bound what can be reserved without uploading anything. The zero value bounds
-// nothing but the bytes that the disk has room for.
+// ReservationLimits bound what can be reserved without an upload. The zero value bounds only the
+// bytes, by the space on disk.
 type ReservationLimits struct {
 	// PerAddress is how many reservations wallets without a final acceptance may make from one
 	// network address in an hour, not counting those that are accepted. An IPv6 address is its /64;
@@ -41,9 +40,8 @@ type ReservationLimits struct {
 	PerAddress int
 	// PerWallet is the same for one wallet that has a final acceptance, from any address.
 	PerWallet int
-	// NewcomerPercent is the part of a mission's slots, of those that no other submission holds,
-	// that wallets without a final acceptance may hold together until their submissions are decided
-	// about. One is always theirs.
+	// NewcomerPercent is the part of a mission's free slots that wallets without a final acceptance
+	// may hold together until their submissions are decided. They may always hold one.
 	NewcomerPercent int
 	// WalletBytes and TotalBytes bound the declared sizes of files that have not arrived. Wallets
 	// without a final acceptance may together hold half of TotalBytes, and one network a sixteenth
@@ -65,7 +63,7 @@ const (
 	networkFraction  = 16 // a network holds this fraction of what newcomers, or all, may hold
 )
 
-// reservationBounds are what holds for a declaration of a wallet from a network.
+// reservationBounds are the bounds for a declaration of a wallet from a network.
 func (a *App) reservationBounds(ctx context.Context, contributor sortie.Address, network netip.Prefix) (bounds store.ReservationBounds, err error) {
 	limits := a.reserves
 	bounds.ContributorBytes, bounds.TotalBytes = limits.WalletBytes, a.reservableBytes()
@@ -76,8 +74,8 @@ func (a *App) reservationBounds(ctx context.Context, contributor sortie.Address,
 	if err != nil {
 		return bounds, storeError(err)
 	}
-	// Meters of wallets with history have names of their own: newcomers at the same address do not
-	// use them up.
+	// Meters of wallets with history have different names, so that newcomers at the same address do
+	// not use them up.
 	kind, perAddress := "", limits.PerAddress
 	if known {
 		kind, perAddress = "known ", knownShare*limits.PerAddress
@@ -98,8 +96,8 @@ func (a *App) reservationBounds(ctx context.Context, contributor sortie.Address,
 }
 
 // byteShares are the parts of all declared bytes that newcomers may hold together, and that the
-// network of a wallet may hold: an IPv4 address or an IPv6 /48. Each has room for one file of any
-// size that all have room for.
+// network of a wallet may hold: an IPv4 address or an IPv6 /48. Each part has room for one file
+// that fits into the total.
 func byteShares(total int64, known bool) (newcomers, network int64) {
 	least := min(total, sortie.MaxUploadBytes)
 	newcomers = max(total/newcomerFraction, least)
@@ -109,8 +107,8 @@ func byteShares(total int64, known bool) (newcomers, network int64) {
 	return newcomers, max(newcomers/networkFraction, least)
 }
 
-// reservableBytes is the largest sum of declared sizes: what is configured, and what the disk of
-// uploads has room for. It is at least one byte, because zero would mean no limit.
+// reservableBytes is the largest sum of declared sizes, by configuration and by space on the upload
+// disk. It is at least 1, because 0 means no limit.
 func (a *App) reservableBytes() int64 {
 	most := a.reserves.TotalBytes
 	if most == 0 {
@@ -119,8 +117,8 @@ func (a *App) reservableBytes() int64 {
 	return max(1, min(most, a.incoming.Room()))
 }
 
-// errMissionFull refuses a declaration to a mission without a free slot, and says whether a later
-// try can succeed, and when.
+// errMissionFull refuses a declaration to a mission without a free slot, and reports whether and
+// when a later try can succeed.
 func (a *App) errMissionFull(ctx context.Context, was store.OpenSlots, cause error) error {
 	slots, err := a.store.SlotsOf(ctx, was.DraftID)
 	if err != nil {
@@ -137,7 +135,7 @@ func (a *App) errMissionFull(ctx context.Context, was store.OpenSlots, cause err
 	if errors.Is(cause, store.ErrNewcomersFull) {
 		message = "wallets without a final acceptance hold their share of this mission; try again when a submission of theirs is decided about, or choose another mission"
 	}
-	retryIn := time.Minute // files are being checked, or a slot has become free just now
+	retryIn := time.Minute // files are being checked, or a slot became free
 	full := sortie.NewError(sortie.CodeMissionFull, "%s", message).Because(cause).Detail("slotsLeft", slots.Left()).Detail("slotsReserved", slots.Reserved)
 	if end != nil {
 		free := freeAt(*end)
@@ -147,13 +145,13 @@ func (a *App) errMissionFull(ctx context.Context, was store.OpenSlots, cause err
 	return full.Detail("retryAfterSeconds", secondsUntil(retryIn))
 }
 
-// freeAt is when the slot of a reservation becomes free, if its file does not arrive: see
+// freeAt is when the slot of a reservation becomes free if its file does not arrive: see
 // expireReservations.
 func freeAt(reservedUntil time.Time) time.Time { return reservedUntil.Add(takeInTime) }
 
 func secondsUntil(wait time.Duration) int { return max(1, int(math.Ceil(wait.Seconds()))) }
 
-// boundError says what a refusal by the bounds of reservations means to a client.
+// boundError turns a refusal by the reservation bounds into an error for a client.
 func (a *App) boundError(err error) error {
 	var meter *store.MeterError
 	switch {
@@ -178,7 +176,7 @@ func (a *App) boundError(err error) error {
 	}
 }
 
-// dropIdleMeters forgets the networks and wallets whose reservations no longer count.
+// dropIdleMeters removes the meters of networks and wallets whose reservations no longer count.
 func (l *Ledger) dropIdleMeters(ctx context.Context) error {
 	idle, err := l.store.HasIdleMeters(ctx)
 	if err != nil || !idle {
@@ -187,7 +185,7 @@ func (l *Ledger) dropIdleMeters(ctx context.Context) error {
 	return l.store.Tx(ctx, func(tx *store.Tx) error { return tx.DropIdleMeters(maxDue) })
 }
 
-// longestReservation is when a reservation ends however well its file arrives.
+// longestReservation is the latest end of a reservation.
 func longestReservation(submission store.Submission) time.Time {
 	return submission.CreatedAt.Add(MaxReservationTime).Truncate(time.Second)
 }
@@ -207,15 +205,15 @@ func (r arriving) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// prolongation is a move of the end of a reservation that is under way.
+// prolongation is a running update of the end of a reservation.
 type prolongation struct {
 	until time.Time
 	done  chan error
 }
 
 // prolong moves the end of the reservation, at most once in prolongStep. It does not wait for the
-// database: a body must not stand still because that is slow. When it fails the reservation stays
-// as it is: the upload continues, and it is tried again.
+// database, so that a slow one does not stop the upload. When it fails the upload continues, and it
+// is tried again.
 func (u *Upload) prolong(ctx context.Context) {
 	if u.prolonging != nil {
 		select {
@@ -242,7 +240,7 @@ func (u *Upload) prolong(ctx context.Context) {
 	}()
 }
 
-// prolonged notes what became of the move that was under way.
+// prolonged reads the result of a prolongation.
 func (u *Upload) prolonged(err error) {
 	until := u.prolonging.until
 	u.prolonging = nil
@@ -254,7 +252,7 @@ func (u *Upload) prolonged(err error) {
 	u.submission.ReservedUntil = until
 }
 
-// awaitProlonging waits for the move that is under way, if there is one.
+// awaitProlonging waits for a running prolongation.
 func (u *Upload) awaitProlonging() {
 	if u.prolonging != nil {
 		u.prolonged(<-u.prolonging.done)

@@ -33,8 +33,8 @@ func (s *testMedia) declareSize(network netip.Prefix, wallet sortie.Address, dra
 	return err
 }
 
-// Fresh wallets that upload copies of one photo, which wait for a person, take no more of a mission
-// than those that upload nothing.
+// New wallets that upload copies of one photo, which are flagged, hold no more of a mission than
+// those that upload nothing.
 func TestUploadedCopiesDoNotTakeAMissionAway(t *testing.T) {
 	t.Parallel()
 	for name, mode := range map[string]struct {
@@ -83,7 +83,7 @@ func TestUploadedCopiesDoNotTakeAMissionAway(t *testing.T) {
 	}
 }
 
-// Files that are rejected are not given back: one address does not fill the database with them.
+// Reservations of rejected files count: one address does not fill the database with them.
 func TestRejectedFilesAreMetered(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -107,8 +107,8 @@ func TestRejectedFilesAreMetered(t *testing.T) {
 	})
 }
 
-// Few networks that declare the largest files leave room for others to declare theirs, and
-// newcomers leave room for the others. A network is an IPv6 /48, however many of its parts declare.
+// Networks that declare the largest files leave room for other networks, and newcomers leave room
+// for others. A network is an IPv6 /48.
 func TestDeclaredBytesAreShared(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -136,7 +136,7 @@ func TestDeclaredBytesAreShared(t *testing.T) {
 	})
 }
 
-// The shares of bytes have room for one file of any size that all have room for.
+// Each share of bytes has room for one file that fits into the total.
 func TestByteShares(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -157,8 +157,8 @@ func TestByteShares(t *testing.T) {
 	}
 }
 
-// Wallets with history are charged to their address, and an acceptance that can be taken back is no
-// history.
+// Reservations of wallets with history count for their address, and an acceptance that is not final
+// is no history.
 func TestWalletsWithHistoryAreBounded(t *testing.T) {
 	t.Parallel()
 	s := openTestMedia(t, sqliteDatabase(t), func(config *Config) {

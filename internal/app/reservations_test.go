@@ -40,7 +40,7 @@ func (s *testMedia) reservedUntil(id string) time.Time {
 	return until
 }
 
-// A slot is kept for ten minutes without a byte, longer while bytes arrive, and for an hour at
+// A slot is reserved for ten minutes without a byte, longer while bytes arrive, and for an hour at
 // most.
 func TestReservationsAreProlongedWhileBytesArrive(t *testing.T) {
 	t.Parallel()
@@ -97,8 +97,8 @@ func TestReservationsAreProlongedWhileBytesArrive(t *testing.T) {
 	})
 }
 
-// Wallets that were never seen before take a part of a mission, and one address takes a part of
-// that. The mission stays in the feed, and a wallet with a final acceptance gets a slot.
+// New wallets may hold a part of a mission, and one address a part of that. The mission stays in
+// the feed, and a wallet with a final acceptance gets a slot.
 func TestFreshWalletsDoNotTakeAMissionAway(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -155,7 +155,7 @@ func TestFreshWalletsDoNotTakeAMissionAway(t *testing.T) {
 	})
 }
 
-// Newcomers can do small missions, one after the other at least.
+// Newcomers can contribute to small missions, at least one at a time.
 func TestNewcomersDoSmallMissions(t *testing.T) {
 	t.Parallel()
 	s := openTestMedia(t, sqliteDatabase(t), boundReservations)
@@ -168,7 +168,7 @@ func TestNewcomersDoSmallMissions(t *testing.T) {
 	}
 }
 
-// A mission whose slots are all reserved stays in the feed, and says when a slot may be free.
+// A mission whose slots are all reserved stays in the feed, with the time when a slot may be free.
 func TestReservedMissionsStayInTheFeed(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -211,7 +211,7 @@ func TestReservedMissionsStayInTheFeed(t *testing.T) {
 	})
 }
 
-// Declared files that do not arrive are bounded by their size in sum: of one wallet, and of all.
+// The declared sizes of missing files are bounded in sum: for one wallet, and for all.
 func TestReservedBytesAreBounded(t *testing.T) {
 	t.Parallel()
 	file := photo(1)
@@ -237,7 +237,7 @@ func TestReservedBytesAreBounded(t *testing.T) {
 	s.must(err)
 }
 
-// An IPv6 customer with a network of many /64 is bounded by the /48.
+// An IPv6 customer with many /64 networks is bounded by the /48.
 func TestReservationsOfAnIPv6Site(t *testing.T) {
 	t.Parallel()
 	s := openTestMedia(t, sqliteDatabase(t), func(config *Config) { config.Reservations = ReservationLimits{PerAddress: 2} })
@@ -258,8 +258,7 @@ func TestReservationsOfAnIPv6Site(t *testing.T) {
 	}
 }
 
-// A database that is slow to prolong a reservation does not hold up the body: it would count as one
-// that does not move.
+// A slow prolongation of a reservation does not stop the body, which would count as stalled.
 func TestASlowDatabaseDoesNotHoldUpABody(t *testing.T) {
 	t.Parallel()
 	s := openTestMedia(t, sqliteDatabase(t), nil)

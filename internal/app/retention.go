@@ -13,21 +13,25 @@ import (
 
 // A draft that stays unfunded for the retention is removed. No funding can be lost by that:
 //
-//   - No authorization of a draft is signed with a deadline later than the draft's creation plus the retention.
-//   - A draft is removed only when a block was followed whose time is later than that by the margin. Times of blocks grow, and
-//     the contract refuses an authorization after its deadline, so no later block can hold a funding of the draft.
-//   - Where events of a block were set aside, a funding may be in the contract and not in the rows. Nothing is removed until all
-//     unfunded drafts were compared with the contract: see [fullPass]. That is asked after the position was read, so a block that
-//     is set aside later is one after the position, which holds no funding of a draft that is removed.
-//   - The margin leaves room for reorganizations, and for authorizations that a process signed under another retention: those
-//     live for an hour at most, and the first removal under a new retention waits for the margin, too.
+//   - No authorization of a draft is signed with a deadline later than the draft's creation plus
+//     the retention.
+//   - A draft is removed only when a block was followed whose time is later than that by the
+//     margin. Times of blocks grow, and the contract refuses an authorization after its deadline,
+//     so no later block can hold a funding of the draft.
+//   - Where events of a block were set aside, a funding may be in the contract and not in the
+//     database. Nothing is removed until all unfunded drafts were compared with the contract: see
+//     [fullPass]. That is checked after the position was read, so a block that is set aside later
+//     is after the position and holds no funding of a removed draft.
+//   - The margin leaves room for reorganizations, and for authorizations that a process signed
+//     under another retention: those live for an hour at most, and the first removal under a new
+//     retention waits for the margin, too.
 const (
 	retentionMargin = 2 * funding.MaxTTL
 	removalBatch    = 64 // drafts removed in one transaction
 	removalsAtOnce  = 10_000
 )
 
-// retentionSetting is where processes agree since when a retention holds.
+// retentionSetting is the setting that records since when a retention is in use.
 const retentionSetting = "draft-retention"
 
 type retentionRecord struct {
@@ -59,7 +63,7 @@ func (a *App) RemoveUnfundedDrafts(ctx context.Context) (removed int, err error)
 		if err == nil {
 			removed += batch
 		}
-		if errors.Is(err, store.ErrConflict) { // another process removes them
+		if errors.Is(err, store.ErrConflict) { // another process removed them
 			return removed, nil
 		}
 		if batch < removalBatch {
@@ -72,8 +76,8 @@ func (a *App) RemoveUnfundedDrafts(ctx context.Context) (removed int, err error)
 	return removed, nil
 }
 
-// removableBefore is the time before which unfunded drafts were created that can be removed; zero
-// while none can.
+// removableBefore is the time before which a removable draft was created; zero while none is
+// removable.
 func (a *App) removableBefore(ctx context.Context) (time.Time, error) {
 	position, err := a.store.ChainPosition(ctx, a.domain.ChainID)
 	if errors.Is(err, store.ErrNotFound) {
@@ -89,11 +93,11 @@ func (a *App) removableBefore(ctx context.Context) (time.Time, error) {
 	if hidden, err := a.mayHideFundings(ctx, a.domain.ChainID); err != nil || hidden {
 		return time.Time{}, err
 	}
-	seen := earlier(a.now(), position.Tip.Time) // nothing is known about what came after the newest block
+	seen := earlier(a.now(), position.Tip.Time) // later blocks are not known
 	return seen.Add(-a.retention - retentionMargin), nil
 }
 
-// retentionSince is when all processes began to sign by this retention.
+// retentionSince is when all processes began to sign with this retention.
 func (a *App) retentionSince(ctx context.Context) (time.Time, error) {
 	record := retentionRecord{}
 	stored, err := a.store.LastSetting(ctx, retentionSetting)

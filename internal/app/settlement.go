@@ -15,33 +15,31 @@ import (
 )
 
 const (
-	// maxQueued is how many settlements of one token wait for the sender. What waits beyond them is
-	// not touched, so a token that is paused or over its cap holds up itself alone, and a look
-	// costs the same however many payouts wait.
+	// maxQueued is how many settlements of one token wait for the sender. Payouts beyond them stay
+	// untouched, so a token that is paused or over its cap delays no other token, and a call costs
+	// the same for any number of waiting payouts.
 	maxQueued = 4
 	// maxOpen is how many settlements are read at once.
 	maxOpen = 256
 )
 
-// PaidSlots asks the contract which slots of a mission are paid. Answers come from as many nodes as
-// money depends on.
+// PaidSlots asks the contract which slots of a mission are paid. A quorum of nodes answers.
 type PaidSlots func(ctx context.Context, factory sortie.Address, missionKey sortie.Hash, slots []uint32) ([]bool, error)
 
-// settling is what the settlement of payouts needs and remembers.
+// settling is the configuration and state of settlements.
 type settling struct {
 	interval  time.Duration // that payouts of a mission wait for others
 	paidSlots PaidSlots     // nil: events alone make payouts paid
-	wake      func()        // makes the sender look now
+	wake      func()        // makes the sender run now
 	caps      payoutCaps
 
 	mu    sync.Mutex
-	sent  map[int64]sortie.Hash // by settlement: the transaction that its payouts are noted with; losing it costs a write
-	after onchain.Place         // up to which payments were looked at; those that cannot be confirmed do not hold up others
+	sent  map[int64]sortie.Hash // by settlement: the transaction stored with its payouts; a missing entry costs a write
+	after onchain.Place         // the last payment that was checked, so that payments that cannot be confirmed do not delay others
 }
 
-// Settle moves payouts on: it notes which settlements were sent and which are over, makes new ones,
-// and counts payments as paid when their blocks are final. A worker calls it each second. What
-// fails does not hold up the rest.
+// Settle tracks settlements that were sent or have ended, makes new ones, and counts payments in
+// final blocks as paid. A worker calls it each second. A failure does not hold up the rest.
 func (l *Ledger) Settle(ctx context.Context) error {
 	l.settling.mu.Lock()
 	defer l.settling.mu.Unlock()
@@ -56,12 +54,12 @@ func (l *Ledger) Settle(ctx context.Context) error {
 	return errors.Join(trackErr, startErr, l.finalizePayouts(ctx), l.closeMissions(ctx))
 }
 
-// trackSettlements notes what became of the settlements under way, and counts those of each token
-// that the sender has not begun.
+// trackSettlements records what became of the open settlements, and counts, by token, those that
+// the sender has not begun.
 func (l *Ledger) trackSettlements(ctx context.Context) (queued map[sortie.Token]int, err error) {
 	position, err := l.store.ChainPosition(ctx, l.domain.ChainID)
 	if errors.Is(err, store.ErrNotFound) {
-		return nil, nil // not a block was followed yet
+		return nil, nil // no block was followed yet
 	}
 	if err != nil {
 		return nil, err
@@ -76,7 +74,7 @@ func (l *Ledger) trackSettlements(ctx context.Context) (queued map[sortie.Token]
 		}
 		for _, settlement := range list {
 			after = settlement.ID
-			if settlement.Intent == store.IntentQueued && settlement.Transaction == (sortie.Hash{}) { // one that was mined in vain rests for long
+			if settlement.Intent == store.IntentQueued && settlement.Transaction == (sortie.Hash{}) { // a reverted one waits before it is sent again
 				queued[settlement.Token]++
 			}
 			if err := l.trackSettlement(ctx, settlement, position.Final); err != nil && !errors.Is(err, store.ErrConflict) {
@@ -112,7 +110,7 @@ func (l *Ledger) trackSettlement(ctx context.Context, settlement store.Settlemen
 		})
 	case store.IntentDone, store.IntentVoid:
 		if settlement.MinedBlock > final {
-			return nil // the events of its block may not be here yet
+			return nil // the events of its block may not be followed yet
 		}
 		well, step := settlement.MinedBlock > 0, SettlementUndone
 		if well {
@@ -127,8 +125,8 @@ func (l *Ledger) trackSettlement(ctx context.Context, settlement store.Settlemen
 	}
 }
 
-// startSettlements makes settlements of the payouts that wait, one for each mission, those of the
-// longest waiting missions first.
+// startSettlements makes settlements of queued payouts, one for each mission, beginning with the
+// mission that waits longest.
 func (l *Ledger) startSettlements(ctx context.Context, queued map[sortie.Token]int) error {
 	if halted, err := l.paymentsHalted(ctx); err != nil || halted {
 		return err
@@ -152,7 +150,7 @@ func (l *Ledger) startSettlements(ctx context.Context, queued map[sortie.Token]i
 			})
 			started = started || err == nil
 			if err == nil && held {
-				break // smaller rewards do not pass larger ones that wait for room below the cap
+				break // smaller rewards must not overtake larger ones that wait for the cap
 			}
 			if err != nil && !errors.Is(err, store.ErrConflict) {
 				failures = append(failures, fmt.Errorf("settle draft %s: %w", waiting.DraftID, err), l.postpone(ctx, waiting))
@@ -166,14 +164,14 @@ func (l *Ledger) startSettlements(ctx context.Context, queued map[sortie.Token]i
 	return errors.Join(failures...)
 }
 
-// postpone lets a mission that cannot be settled wait, so that others are looked at before it.
+// postpone moves a mission that cannot be settled to the end of the queue.
 func (l *Ledger) postpone(ctx context.Context, waiting store.WaitingMission) error {
 	return l.once(ctx, func(tx *writeTx) error { return tx.Postpone(waiting) })
 }
 
-// startSettlement makes a settlement of the first payouts of a mission, as many as the hourly cap
-// has room for; the others are held. A mission whose money is not in the contract now waits, and so
-// does one whose reward no hour has room for.
+// startSettlement makes a settlement of the first payouts of a mission, as many as fit into the
+// hourly cap. It holds a mission whose money is not in the contract, and one whose reward exceeds
+// the cap.
 func (tx *writeTx) startSettlement(waiting store.WaitingMission, token sortie.Token) (held bool, err error) {
 	if halted, err := tx.paymentsHalted(); err != nil || halted {
 		return false, err
@@ -191,7 +189,7 @@ func (tx *writeTx) startSettlement(waiting store.WaitingMission, token sortie.To
 	}
 	switch {
 	case held && size == 0:
-		return true, nil // first in line when there is room
+		return true, nil // it keeps its place in the queue
 	case size == 0:
 		return false, tx.Postpone(waiting)
 	}
@@ -204,14 +202,14 @@ func (tx *writeTx) startSettlement(waiting store.WaitingMission, token sortie.To
 	return held, err
 }
 
-// SettleCall is what a settlement's transaction is made of, apart from what only the contract and
-// the settler know.
+// SettleCall is the data of a settlement's transaction, without what only the contract and the
+// settler know.
 type SettleCall struct {
 	Domain       sortie.Domain // where the mission was funded
 	MissionKey   sortie.Hash
 	TokenAddress sortie.Address
 	Reward       *big.Int
-	Payouts      []store.Payout // that are to be paid, in the order of their slots
+	Payouts      []store.Payout // to pay, in the order of their slots
 	Size         int            // payouts that the settlement began with
 	Waited       time.Duration  // since the settlement was made
 
@@ -227,9 +225,9 @@ func (c SettleCall) Settlement(number int) sortie.Settlement {
 	return sortie.Settlement{MissionKey: c.MissionKey, Payments: payments}
 }
 
-// SettleCall says what the settlement with this id still has to pay: nothing, where receipts were
-// redeemed for all of it, or the mission's money is not in the contract. While payouts are halted
-// it fails with a [PayoutsHaltedError].
+// SettleCall returns what the settlement with this id still has to pay: nothing where all receipts
+// were redeemed or the mission's money is not in the contract. It fails with a [PayoutsHaltedError]
+// while payouts are halted.
 func (l *Ledger) SettleCall(ctx context.Context, subject string) (SettleCall, error) {
 	if err := l.mayPay(ctx); err != nil {
 		return SettleCall{}, err
@@ -259,14 +257,14 @@ func (l *Ledger) SettleCall(ctx context.Context, subject string) (SettleCall, er
 	}, nil
 }
 
-// UnderWay is the sum of the payouts in the call's token, in base units, that transactions carry
-// and no followed block has paid. The contract does not count them against its cap yet.
+// UnderWay is the sum, in base units of the call's token, of the payouts in transactions that no
+// followed block has paid. The contract does not count them against its cap yet.
 func (l *Ledger) UnderWay(ctx context.Context, call SettleCall) (*big.Int, error) {
 	return l.store.UnderWay(ctx, call.settlement.Token, call.settlement.ID)
 }
 
-// ShrinkSettlement leaves the first payouts with a settlement whose transaction is not made yet.
-// The others wait for another one.
+// ShrinkSettlement keeps the first payouts of a settlement without a transaction, and queues the
+// others again.
 func (l *Ledger) ShrinkSettlement(ctx context.Context, call SettleCall, keep int) error {
 	return l.once(ctx, func(tx *writeTx) error {
 		tx.step(SettlementShrunk, 1)
@@ -274,19 +272,18 @@ func (l *Ledger) ShrinkSettlement(ctx context.Context, call SettleCall, keep int
 	})
 }
 
-// LeaveOut takes slots out of a settlement whose transaction is not made yet: those that are paid
-// in the contract, because their receipts were redeemed, which the follower will see, and those
-// that the daily cap has no room for.
+// LeaveOut removes slots from a settlement without a transaction: slots that the contract has paid,
+// because their receipts were redeemed, and slots above the daily cap.
 func (l *Ledger) LeaveOut(ctx context.Context, call SettleCall, slots map[uint32]bool) error {
 	return l.once(ctx, func(tx *writeTx) error { return tx.LeaveOut(call.settlement, slots) })
 }
 
-// incidentPayoutFailed does not halt: the contract refuses one payout, whatever is sent with it, or
-// a mission's money left before all was paid.
+// incidentPayoutFailed does not halt: the contract refuses one payout, or a mission's money left
+// the contract before all was paid.
 const incidentPayoutFailed = "payout_failed"
 
-// SetPayoutAside takes a payout that the contract refuses out of its settlement. An operator looks
-// at it: its mission is not closed before that.
+// SetPayoutAside marks a payout that the contract refuses as failed and removes it from its
+// settlement. Its mission is not closed until an operator has handled it.
 func (l *Ledger) SetPayoutAside(ctx context.Context, payout store.Payout, reason string) error {
 	return l.once(ctx, func(tx *writeTx) error {
 		if err := tx.FailPayout(payout, reason); err != nil {
@@ -299,8 +296,8 @@ func (l *Ledger) SetPayoutAside(ctx context.Context, payout store.Payout, reason
 	})
 }
 
-// finalizePayouts counts payments as paid, or deferred, when their blocks are final and the
-// contract has their slots as paid.
+// finalizePayouts marks payouts as paid, or deferred, when their blocks are final and the contract
+// has their slots as paid.
 func (l *Ledger) finalizePayouts(ctx context.Context) error {
 	position, err := l.store.ChainPosition(ctx, l.domain.ChainID)
 	if errors.Is(err, store.ErrNotFound) {
@@ -313,7 +310,7 @@ func (l *Ledger) finalizePayouts(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l.settling.after = onchain.Place{} // the next call begins anew
+	l.settling.after = onchain.Place{} // the next call begins at the first payment
 	if len(list) == maxDue {
 		last := list[maxDue-1]
 		l.settling.after = onchain.Place{Block: last.Block, Index: uint64(last.Seq)}
@@ -361,7 +358,7 @@ func (l *Ledger) finalizePayoutsOf(ctx context.Context, draftID string, payouts 
 		payouts = confirmed
 	}
 	return l.write(ctx, func(tx *writeTx) error {
-		if err := tx.lockChain(); err != nil { // a reorganization comes before or after it, not in between
+		if err := tx.lockChain(); err != nil { // no reorganization during the transaction
 			return err
 		}
 		position, err := tx.ChainPosition(draft.ChainID)
@@ -407,7 +404,7 @@ type payoutFacts struct {
 	BlockNumber     *uint64      `json:"blockNumber,omitempty"`
 }
 
-// tellPayouts adds an event for the contributor and one for the creator about each payout.
+// addPayoutEvents adds an event for the contributor and one for the creator of each payout.
 func (tx *writeTx) addPayoutEvents(draftID string, event sortie.EventType, payouts []store.Payout) error {
 	if len(payouts) == 0 {
 		return nil

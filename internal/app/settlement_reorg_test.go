@@ -12,8 +12,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// A payment that a reorganization takes back is no payment. A settlement under way pays it after
-// all; otherwise it waits for another one. Another block pays it, and that is told once.
+// A payment that a reorganization removes is not counted. An open settlement pays it again;
+// otherwise it waits for another one. When another block pays it, that adds one event.
 func TestAReorganizationTakesPaymentsBack(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -74,9 +74,9 @@ func TestAReorganizationTakesPaymentsBack(t *testing.T) {
 	})
 }
 
-// The block of a payment is replaced between the look at it and the write. The write sees that,
-// whether the block that pays it now has the same number, and is not final, or is above one of that
-// number that is final.
+// The block of a payment is replaced between the read and the write. The write must see that,
+// whether the block that now has the payment has the same number and is not final, or is above a
+// final block of that number.
 func TestAPaymentThatVanishesDuringTheLookIsNotPaid(t *testing.T) {
 	t.Parallel()
 	for name, above := range map[string]uint64{"paid by another block of the same number": 0, "paid by a block above it": 1} {
@@ -112,8 +112,8 @@ func TestAPaymentThatVanishesDuringTheLookIsNotPaid(t *testing.T) {
 	}
 }
 
-// A final block that vanishes takes the payment back, too, and an operator must look before
-// anything is sent.
+// A final block that is replaced removes the payment, too, and an operator must clear the incident
+// before anything is sent.
 func TestABrokenFinalityTakesPaymentsBack(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -152,8 +152,8 @@ func TestABrokenFinalityTakesPaymentsBack(t *testing.T) {
 	})
 }
 
-// A settlement that ended without paying lets its payouts go, after a pause, to another one. One
-// whose block is not final is not over.
+// The payouts of a settlement that ended without paying are settled again after a pause. A
+// settlement whose block is not final has not ended.
 func TestASettlementThatPaidNothingIsReleased(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -204,8 +204,8 @@ func TestASettlementThatPaidNothingIsReleased(t *testing.T) {
 	}
 }
 
-// A payout that the contract refuses is set aside, and an operator is told. It holds up no other
-// payout, and its mission stays open until it is paid.
+// A payout that the contract refuses fails and opens an incident. It delays no other payout, and
+// its mission stays open until it is paid.
 func TestARefusedPayoutIsSetAside(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {

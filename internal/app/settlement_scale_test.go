@@ -56,7 +56,7 @@ FROM mission_slots, copies WHERE draft_id <> $2`, []any{crowdWaiting + crowdSent
 	}
 }
 
-// rewind takes the settlements of a tick back.
+// rewind removes the settlements of a tick.
 func (s *testMedia) rewind() {
 	s.t.Helper()
 	s.must(s.db.Tx(context.Background(), func(tx *store.Tx) error {
@@ -72,8 +72,8 @@ func (s *testMedia) rewind() {
 	}))
 }
 
-// tick settles payouts, and says that it made as many settlements as may wait for the sender, each
-// full, in a transaction each.
+// tick settles payouts, and checks that it made as many full settlements as may wait for the
+// sender, each in its own transaction.
 func (s *testMedia) tick() {
 	s.t.Helper()
 	before := s.db.Stats().Writes
@@ -97,8 +97,8 @@ const (
 	manyMissions = 1000      // with 100,000
 )
 
-// What a tick of the settler reads does not depend on how many payouts wait. PostgreSQL counts the
-// rows.
+// The number of rows that a tick reads does not depend on how many payouts wait. PostgreSQL counts
+// the rows.
 func TestATickReadsAsMuchWithManyPayouts(t *testing.T) {
 	t.Parallel()
 	read := make(map[int]int)
@@ -147,10 +147,13 @@ func TestATickReadsAsMuchWithManyPayouts(t *testing.T) {
 	}
 }
 
-// The same on SQLite, which counts no rows: the quickest of a few ticks with many payouts takes
-// about as long as that with few. To read all of them would take far longer.
+// SQLite counts no rows: the fastest of a few ticks with many payouts takes about as long as with
+// few.
 func TestATickTakesAsLongWithManyPayouts(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: takes seconds")
+	}
 	few, many := openTestMedia(t, sqliteDatabase(t), nil), openTestMedia(t, sqliteDatabase(t), nil)
 	few.crowd(fewMissions)
 	many.crowd(manyMissions)

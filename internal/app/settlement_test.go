@@ -27,8 +27,8 @@ func (s *testMedia) finals(draft store.Draft, number int) (ids []string) {
 	return ids
 }
 
-// wantSettlements compares the settlements under way with what they should carry, each written as
-// the key of a mission and its number of payouts.
+// wantSettlements compares the open settlements with what they should carry, each written as the
+// key of a mission and its number of payouts.
 func (s *testMedia) wantSettlements(when string, names map[string]store.Draft, want ...string) []store.Settlement {
 	s.t.Helper()
 	open, slots := s.openSettlements()
@@ -53,10 +53,10 @@ func (s *testMedia) wantSettlements(when string, names map[string]store.Draft, w
 	return open
 }
 
-// everyMinute lets payouts wait a minute for others.
+// everyMinute sets a payout interval of a minute.
 func everyMinute(config *Config) { config.PayoutInterval = time.Minute }
 
-// Payouts of a mission go out 50 at once, or after the interval.
+// Payouts of a mission are settled 50 at a time, or after the interval.
 func TestPayoutsAreGathered(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -101,9 +101,9 @@ func TestPayoutsAreGathered(t *testing.T) {
 	})
 }
 
-// Few settlements of a token wait for the sender. The others follow when those are sent, the
-// longest waiting mission first: one with many payouts does not keep small ones waiting, and one
-// token not another.
+// A few settlements of a token wait for the sender. The others follow when those are sent, the
+// longest waiting mission first: a mission with many payouts does not delay small ones, and one
+// token does not delay another.
 func TestFewSettlementsOfATokenWaitForTheSender(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -143,7 +143,7 @@ func TestFewSettlementsOfATokenWaitForTheSender(t *testing.T) {
 }
 
 // Missions that cannot be paid now, because their money is not in the contract or their rows cannot
-// be read, hold up no others.
+// be read, delay no others.
 func TestABadMissionHoldsUpNoOthers(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -190,9 +190,9 @@ func TestABadMissionHoldsUpNoOthers(t *testing.T) {
 	})
 }
 
-// A payout is sent when a transaction carries it and paid when the block of its payment is final
-// and the contract says so, not before. Whichever process looks, and however often, contributor and
-// creator get each event once.
+// A payout is sent when a transaction has it, and paid when the block of its payment is final and
+// the contract has it as paid. Contributor and creator get each event once, with any number of
+// processes.
 func TestAPayoutIsPaidWhenItsBlockIsFinal(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -259,7 +259,8 @@ func TestAPayoutIsPaidWhenItsBlockIsFinal(t *testing.T) {
 	})
 }
 
-// A payment that the token refused is a credit in the contract. The contributor is told what to do.
+// A payment that the token refused is a deferred credit in the contract. The contributor is shown
+// what to do.
 func TestADeferredPayoutSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -290,8 +291,8 @@ func TestADeferredPayoutSaysWhatToDo(t *testing.T) {
 	})
 }
 
-// A contributor who redeems a receipt is paid. No settlement that is made later carries that slot,
-// and one that waits leaves it out.
+// A contributor who redeems a receipt is paid. New settlements do not have that slot, and waiting
+// ones leave it out.
 func TestARedeemedReceiptIsNotPaidAgain(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -335,7 +336,7 @@ func TestARedeemedReceiptIsNotPaidAgain(t *testing.T) {
 			s.wantTold("final", id, sortie.EventPayoutPaid, 1)
 		}
 		s.wantPayout("not redeemed", ids[2], sortie.PayoutQueued)
-		// The contract has a slot as paid that the follower has not seen.
+		// The contract has paid a slot in a block that was not followed yet.
 		s.must(s.ledger.LeaveOut(ctx, wantCall("still", open[0], 2), map[uint32]bool{2: true}))
 		wantCall("left out", open[0])
 		s.pay(ids[2])

@@ -8,19 +8,19 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// stuckLife is how long a process relies on what it read about the follower, which may run in
-// another one.
+// stuckLife is how long a process caches whether the follower, which may run in another process, is
+// stuck.
 const stuckLife = time.Second
 
-// stuckCache remembers whether the follower is stuck, so that not every quote asks the database.
+// stuckCache caches whether the follower is stuck, so that not every quote reads the database.
 type stuckCache struct {
 	mutex   sync.Mutex
 	stuck   bool
 	until   time.Time
-	changes int // of the answer, by this process
+	changes int // of the value, by this process
 }
 
-// forget makes the next question one for the database: this process has changed the answer.
+// forget drops the cached value: this process has changed it.
 func (c *stuckCache) forget() {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -34,7 +34,7 @@ func (c *stuckCache) get() (stuck, known bool, changes int) {
 	return c.stuck, time.Now().Before(c.until), c.changes
 }
 
-// keep stores what the database said, unless the answer was changed while it was asked.
+// keep caches a value of the database, unless this process changed it since it was read.
 func (c *stuckCache) keep(stuck bool, changes int) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -43,8 +43,8 @@ func (c *stuckCache) keep(stuck bool, changes int) {
 	}
 }
 
-// FollowerStuck reports whether the chain advances and cannot be followed, as an open incident
-// says. That nodes are away does not make the follower stuck.
+// FollowerStuck reports whether the follower cannot follow an advancing chain, as an open incident
+// records. Unreachable nodes do not make the follower stuck.
 func (l *Ledger) FollowerStuck(ctx context.Context) (bool, error) { return l.followerStuck(ctx) }
 
 func (c *core) followerStuck(ctx context.Context) (bool, error) {
@@ -59,7 +59,7 @@ func (c *core) followerStuck(ctx context.Context) (bool, error) {
 	return stuck, err
 }
 
-// refuseWhileStuck refuses to hand out what funds a mission while the funding would not be noticed.
+// refuseWhileStuck refuses quotes while the service would not see a funding.
 func (a *App) refuseWhileStuck(ctx context.Context) error {
 	stuck, err := a.followerStuck(ctx)
 	if err != nil {

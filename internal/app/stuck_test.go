@@ -10,8 +10,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
-// Nothing that funds a mission is handed out while a funding would not be noticed. What is funded
-// is shown as always.
+// No quote is issued while a funding would not be noticed. Funded missions are shown as before.
 func TestQuotesAreWithheldWhileTheFollowerIsStuck(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -58,8 +57,8 @@ func TestQuotesAreWithheldWhileTheFollowerIsStuck(t *testing.T) {
 	})
 }
 
-// A draft that no authorization can fund any more is not compared with the contract, and of the
-// others a bounded number is.
+// A draft without a valid authorization is not compared with the contract, and of the others a
+// bounded number is.
 func TestReconcileComparesWhatCanBeFunded(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -89,8 +88,7 @@ func TestReconcileComparesWhatCanBeFunded(t *testing.T) {
 	})
 }
 
-// A walk over drafts that could be funded ends after a number of them, and the next one begins
-// there.
+// A walk over drafts that can be funded ends after a number of them, and the next one begins there.
 func TestReconcileComparesABoundedNumberOfDrafts(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -123,8 +121,7 @@ func TestReconcileComparesABoundedNumberOfDrafts(t *testing.T) {
 	})
 }
 
-// Events that were set aside are looked for in the contract when the incident opens, and again when
-// it is cleared.
+// A reconcile is queued when events are set aside, and again when the incident is cleared.
 func TestClearingSetAsideEventsReconciles(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {

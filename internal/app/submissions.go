@@ -15,9 +15,9 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// Submissions gives a page of a contributor's submissions, newest first.
+// Submissions returns a page of a contributor's submissions, newest first.
 //
-// It fails with invalid_cursor for a cursor that this list did not give to this wallet.
+// It fails with invalid_cursor for a cursor of another list or wallet.
 func (a *App) Submissions(ctx context.Context, contributor sortie.Address, page Page) (sortie.SubmissionPage, error) {
 	list := "submissions\n" + contributor.String()
 	before, err := a.cursors.open(list, page.Cursor)
@@ -25,7 +25,7 @@ func (a *App) Submissions(ctx context.Context, contributor sortie.Address, page 
 		return sortie.SubmissionPage{}, err
 	}
 	limit := page.limit()
-	stored, err := a.store.SubmissionsOf(ctx, contributor, before, limit+1) // one more tells whether there is another page
+	stored, err := a.store.SubmissionsOf(ctx, contributor, before, limit+1) // one more shows whether there is another page
 	if err != nil {
 		return sortie.SubmissionPage{}, storeError(err)
 	}
@@ -41,7 +41,7 @@ func (a *App) Submissions(ctx context.Context, contributor sortie.Address, page 
 	return answer, nil
 }
 
-// submissionSummary cuts the one off that was read to see whether there is another page, and
+// submissionSummary removes the row that was read only to see whether there is another page, and
 // describes the rest.
 func (c *core) submissionSummary(list string, stored []store.Submission, limit int) ([]store.Submission, sortie.SubmissionSummary) {
 	summary := sortie.SubmissionSummary{GeneratedAt: sortie.FormatTime(c.now())}
@@ -54,10 +54,9 @@ func (c *core) submissionSummary(list string, stored []store.Submission, limit i
 	return stored, summary
 }
 
-// Submission gives one submission of the contributor.
+// Submission returns one submission of the contributor.
 //
-// It fails with not_found, the same for an id that does not exist and for one that is somebody
-// else's.
+// It fails with not_found, also for a submission of another wallet.
 func (a *App) Submission(ctx context.Context, contributor sortie.Address, id string) (sortie.SubmissionDetail, error) {
 	if !mission.ValidSubmissionID(id) {
 		return sortie.SubmissionDetail{}, errNoOwnSubmission()
@@ -81,10 +80,10 @@ func errNoOwnSubmission() error {
 	return sortie.NewError(sortie.CodeNotFound, "no submission with this id belongs to the wallet that signed the request; check both")
 }
 
-// Withdraw takes a submission back before it is accepted. Its place is free for others at once. A
-// submission that was withdrawn is answered as it is.
+// Withdraw withdraws a submission before it is accepted, which frees its slot. Withdrawing again
+// changes nothing.
 //
-// It fails with not_found, and wrong_state for a submission that was decided about.
+// It fails with not_found, and wrong_state for a submission that was decided.
 func (a *App) Withdraw(ctx context.Context, contributor sortie.Address, id string) (sortie.SubmissionDetail, error) {
 	if !mission.ValidSubmissionID(id) {
 		return sortie.SubmissionDetail{}, errNoOwnSubmission()
@@ -113,13 +112,13 @@ func (a *App) Withdraw(ctx context.Context, contributor sortie.Address, id strin
 	return submissionDetail(withdrawn)
 }
 
-// moveSubmission applies an event to a submission. What all moves have in common happens here: they
-// are transitions of package mission, an acceptance has a hold and what creators see of it, and its
-// coming and going is told to the creator.
+// moveSubmission applies an event to a submission. The move is a transition of package mission, an
+// acceptance gets its hold and its deliverable, and an acceptance or revocation adds an event for
+// the creator.
 //
 // It fails with wrong_state where the event is not allowed, [store.ErrConflict] when the submission
-// is not what it was, and mission_closed, because of [store.ErrMissionClosed], for an acceptance to
-// a mission that was closed. Its transaction fails then.
+// has changed, and mission_closed, because of [store.ErrMissionClosed], for an acceptance to a
+// closed mission. The transaction must fail then.
 func (tx *writeTx) moveSubmission(was store.Submission, event mission.SubmissionEvent, move store.SubmissionMove) (store.Submission, error) {
 	next, err := mission.NextSubmission(was.State(), event)
 	if err != nil {
@@ -158,13 +157,13 @@ type submissionFacts struct {
 	Reason       string `json:"reason,omitempty"`
 }
 
-// tell adds an event for the creator of a submission's mission.
+// addEvent adds an event for the creator of a submission's mission.
 func (tx *writeTx) addEvent(about store.Submission, event sortie.EventType, facts submissionFacts) error {
 	facts.DraftID, facts.MissionID = about.DraftID, about.Mission.MissionID
 	return tx.addWalletEvent(about.Mission.Creator, about.DraftID, event, facts)
 }
 
-// tellWallet adds an event about a draft for a wallet.
+// addWalletEvent adds an event about a draft for a wallet.
 func (tx *writeTx) addWalletEvent(wallet sortie.Address, draftID string, event sortie.EventType, facts any) error {
 	data, err := json.Marshal(facts)
 	if err != nil {
@@ -220,14 +219,14 @@ func wireSubmission(submission store.Submission) (sortie.Submission, error) {
 	return shown, nil
 }
 
-// payoutReason says what the contributor of a payout that is not paid without them can do.
+// payoutReason is what a contributor can do about a payout that is not paid automatically.
 func payoutReason(submission store.Submission, payout store.SubmissionPayout) string {
 	switch {
 	case payout.Status == sortie.PayoutDeferred:
-		return fmt.Sprintf("the token refused the transfer to %s, so the contract credited the amount to that address; when the token accepts transfers to it again, "+
-			"any wallet may send it: sortie claim, or claimDeferred(token, account) of factory %s", submission.Contributor, submission.Mission.Domain.Factory)
+		return fmt.Sprintf("the token refused the transfer to %s, so the contract holds it as a deferred credit. %s", submission.Contributor,
+			claimAdvice("TOKEN", submission.Contributor.String(), submission.Mission.Domain.Factory))
 	case payout.Problem == problemMoneyLeft:
-		return payout.Problem + ", so the receipt pays nothing any more; the operator was told"
+		return payout.Problem + ", so the receipt can no longer be redeemed; the operator was told"
 	case payout.Status == sortie.PayoutFailed:
 		return payout.Problem + "; the operator was told. With the receipt you can redeem the payment yourself: sortie redeem"
 	default:
@@ -235,9 +234,9 @@ func payoutReason(submission store.Submission, payout store.SubmissionPayout) st
 	}
 }
 
-// Declare reserves a slot of a mission for a file that the contributor is about to upload, and says
-// where to. Under a key that the contributor has used before it answers with
-// that submission, provided that it was declared the same; created tells which.
+// Declare reserves a slot of a mission for a file that the contributor is about to upload, and
+// returns the upload links. Under an idempotency key that the contributor has used it returns the
+// existing submission, if it was declared the same; created reports which.
 //
 // It fails with the codes of [mission.NormalizeDeclaration], not_found for a mission that is not
 // published, mission_full, mission_closed, contributor_limit, idempotency_conflict, rate_limited
@@ -277,7 +276,7 @@ func (a *App) Declare(ctx context.Context, build LinkBuilder, contributor sortie
 	return a.declared(build, submission), created, nil
 }
 
-// declaredDifferently names the fields in which a submission was declared differently.
+// declaredDifferently lists the fields in which two declarations differ.
 func declaredDifferently(stored store.Submission, missionID string, declaration mission.Declaration) (fields []string) {
 	was := stored.Declaration
 	for _, field := range []struct {
@@ -301,10 +300,10 @@ func declaredDifferently(stored store.Submission, missionID string, declaration 
 }
 
 func errNoMediaStore() error {
-	return sortie.NewError(sortie.CodeServiceUnavailable, "this service takes no submissions: its operator must start it with --media")
+	return sortie.NewError(sortie.CodeServiceUnavailable, "this service takes no submissions: its operator has configured no media store")
 }
 
-// publishedSlots finds a mission that was published, whether it is still open or not.
+// publishedSlots reads a published mission, open or not.
 func (a *App) publishedSlots(ctx context.Context, missionID string) (store.OpenSlots, error) {
 	err := store.ErrNotFound
 	var slots store.OpenSlots
@@ -320,8 +319,8 @@ func (a *App) publishedSlots(ctx context.Context, missionID string) (store.OpenS
 	return slots, nil
 }
 
-// reserve stores a submission under an id that nobody has. When the contributor has one under the
-// key, it gives that one.
+// reserve stores a submission under an unused id. When the contributor has a submission under the
+// key, it returns that submission.
 func (a *App) reserve(ctx context.Context, fresh store.NewSubmission) (submission store.Submission, created bool, err error) {
 	err = a.store.Tx(ctx, func(tx *store.Tx) (err error) {
 		var entropy mission.Entropy
@@ -331,7 +330,7 @@ func (a *App) reserve(ctx context.Context, fresh store.NewSubmission) (submissio
 		submission, created, err = tx.Declare(fresh)
 		return err
 	})
-	return submission, created && err == nil, err // it may have been created, and its commit have failed
+	return submission, created && err == nil, err // the commit may have failed
 }
 
 func (a *App) declareError(ctx context.Context, err error, slots store.OpenSlots) error {
@@ -354,13 +353,13 @@ func (a *App) declareError(ctx context.Context, err error, slots store.OpenSlots
 	}
 }
 
-// declared says where to upload the file, as long as it is waited for.
+// declared returns the upload links while the file is expected.
 func (a *App) declared(build LinkBuilder, submission store.Submission) sortie.SubmissionDeclared {
 	answer := sortie.SubmissionDeclared{
 		OK: true, SubmissionID: submission.ID, Status: submission.Status, SlotReservedUntil: sortie.FormatTime(submission.ReservedUntil),
 	}
 	if awaitsUpload(submission) && a.now().Before(submission.ReservedUntil) {
-		exp := longestReservation(submission).Unix() // the row says when it is over before
+		exp := longestReservation(submission).Unix() // the row has the actual end
 		answer.Upload = &sortie.UploadLinks{
 			PutURL:    a.link(build, submission.ID, links.VariantUploadPut, exp),
 			TusURL:    a.link(build, submission.ID, links.VariantUploadTus, exp),

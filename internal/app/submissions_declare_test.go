@@ -12,7 +12,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// Whoever is refused learns whether it helps to come again.
+// A refusal states whether and when a retry can succeed.
 func TestRefusalsOfDeclarationsSayWhatHelps(t *testing.T) {
 	t.Parallel()
 	s := openTestMedia(t, sqliteDatabase(t), nil)
@@ -22,7 +22,7 @@ func TestRefusalsOfDeclarationsSayWhatHelps(t *testing.T) {
 		wantCode(t, err, code)
 		var refusal *sortie.Error
 		if !errors.As(err, &refusal) || !strings.Contains(refusal.Message, says) || strings.Contains(refusal.Message, doesNotSay) {
-			t.Errorf("%v; want %q in it, and not %q", err, says, doesNotSay)
+			t.Errorf("got error %v; want %q in it, and not %q", err, says, doesNotSay)
 		}
 	}
 	draft := s.publish("k", 2, "")
@@ -43,7 +43,7 @@ func TestRefusalsOfDeclarationsSayWhatHelps(t *testing.T) {
 	refused(bob, patient, "five", sortie.CodeContributorLimit, "this wallet has 2 submissions to the mission", "a submission")
 }
 
-// A key that stands for something else says in what the two differ.
+// An idempotency key that was used for another declaration is refused with the differences.
 func TestAKeyOfAnotherDeclaration(t *testing.T) {
 	t.Parallel()
 	s := openTestMedia(t, sqliteDatabase(t), nil)

@@ -16,8 +16,8 @@ import (
 
 const tower = `,"location":{"lat":48.8584,"lng":2.2945,"radiusMeters":200}`
 
-// The whole story of a submission: declared, uploaded in two parts, checked, delivered, final, and
-// with a receipt that the contract takes.
+// A submission that is declared, uploaded in two parts, checked, delivered and final, with a
+// receipt that the contract accepts.
 func TestFromDeclarationToReceipt(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -36,7 +36,7 @@ func TestFromDeclarationToReceipt(t *testing.T) {
 		upload := s.open(declared)
 		half := int64(len(file) / 2)
 		if offset, err := upload.Append(ctx, io.LimitReader(bytes.NewReader(file), half)); err != nil || offset != half {
-			t.Fatalf("appended up to %d of %d: %v", offset, half, err)
+			t.Fatalf("appended up to %d of %d: %v, want %v", offset, half, err, half)
 		}
 		_, err = upload.Finish(ctx)
 		wantCode(t, err, sortie.CodeValidationFailed) // bytes are missing
@@ -57,7 +57,7 @@ func TestFromDeclarationToReceipt(t *testing.T) {
 			t.Error("the upload is not done")
 		}
 		if jobs := s.count(`SELECT COUNT(*) FROM test_jobs WHERE name = $1`, "check "+declared.SubmissionID); jobs != 1 {
-			t.Errorf("%d check jobs", jobs)
+			t.Errorf("%d check jobs, want 1", jobs)
 		}
 
 		for range 2 { // a job may be worked twice
@@ -100,7 +100,7 @@ func TestFromDeclarationToReceipt(t *testing.T) {
 	})
 }
 
-// declareAgain declares the same, and then something else, under the same key.
+// declareAgain declares the same, and then a different file, under the same key.
 func (s *testMedia) declareAgain(missionID string, body []byte, first sortie.SubmissionDeclared) {
 	s.t.Helper()
 	spelled := bytes.Replace(body, []byte(`"48.858370"`), []byte("48.8583700"), 1)
@@ -114,8 +114,8 @@ func (s *testMedia) declareAgain(missionID string, body []byte, first sortie.Sub
 	wantCode(s.t, err, sortie.CodeContributorLimit)
 }
 
-// wantDelivered reads the only deliverable of a draft as its creator does, and what its links lead
-// to.
+// wantDelivered reads the only deliverable of a draft as its creator does, and the media of its
+// links.
 func (s *testMedia) wantDelivered(draftID, submissionID string, file []byte) {
 	s.t.Helper()
 	draft := s.read(draftID)
@@ -145,18 +145,18 @@ func (s *testMedia) wantDelivered(draftID, submissionID string, file []byte) {
 		s.t.Errorf("thumbnail %+v", thumbnail)
 	}
 	if sha256.Sum256(file) == sha256.Sum256(served) && bytes.Contains(file, []byte("Exif")) {
-		s.t.Error("the file is served as it came")
+		s.t.Error("the original bytes are served, want the cleaned copy")
 	}
 }
 
-// wantReceipt holds a final submission's receipt against what the contract checks.
+// wantReceipt checks a final submission's receipt as the contract does.
 func (s *testMedia) wantReceipt(id string, slot uint32) {
 	s.t.Helper()
 	s.wantPayout("with a receipt", id, sortie.PayoutQueued)
 	s.wantSigned(id, slot)
 }
 
-// wantSigned is wantReceipt of a payout in any state.
+// wantSigned is wantReceipt for a payout in any state.
 func (s *testMedia) wantSigned(id string, slot uint32) {
 	s.t.Helper()
 	submission := s.submission(id)
@@ -176,7 +176,8 @@ func (s *testMedia) wantSigned(id string, slot uint32) {
 	}
 }
 
-// What is not the declared file, cannot be read, or was made elsewhere is rejected, with reasons.
+// A file that is not the declared one, cannot be read, or was made elsewhere is rejected, with
+// reasons.
 func TestWrongFilesAreRejected(t *testing.T) {
 	t.Parallel()
 	s := openTestMedia(t, sqliteDatabase(t), nil)
@@ -213,11 +214,11 @@ func TestWrongFilesAreRejected(t *testing.T) {
 		t.Errorf("slots %+v", slots)
 	}
 	if page := s.deliverables(draft, DeliverablesQuery{}); len(page.Submissions) != 0 {
-		t.Errorf("delivered %+v", page.Submissions)
+		t.Errorf("delivered %+v, want 0", page.Submissions)
 	}
 }
 
-// wantFailed says which check a submission was rejected for.
+// wantFailed checks which check rejected a submission.
 func (s *testMedia) wantFailed(id, check string) {
 	s.t.Helper()
 	rejected := s.wantStatus(id, sortie.SubmissionRejected)
@@ -226,7 +227,7 @@ func (s *testMedia) wantFailed(id, check string) {
 	}
 }
 
-// A slot that is reserved and not used is free again after ten minutes, or when it is given back.
+// A reserved slot without an upload is free after ten minutes, or when the submission is withdrawn.
 func TestReservationsEnd(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -264,7 +265,7 @@ func TestReservationsEnd(t *testing.T) {
 			withdrawn, err := s.app.Withdraw(ctx, contributor(2), late.SubmissionID)
 			s.must(err)
 			if withdrawn.Submission.Status != sortie.SubmissionWithdrawn {
-				t.Errorf("withdrawn %+v", withdrawn)
+				t.Errorf("withdrawn %+v, want %v", withdrawn, sortie.SubmissionWithdrawn)
 			}
 		}
 		_, err = s.tryOpen(late)
@@ -280,7 +281,7 @@ func TestReservationsEnd(t *testing.T) {
 	})
 }
 
-// The same picture again, by whomever, waits for a person, who is told what it looks like.
+// The same picture by any wallet is flagged, and operators see which one it duplicates.
 func TestDuplicatesAreFlagged(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -309,7 +310,7 @@ func TestDuplicatesAreFlagged(t *testing.T) {
 	})
 }
 
-// Contributors see their own submissions, page by page, and nobody else's.
+// Contributors see only their own submissions, in pages.
 func TestOwnSubmissions(t *testing.T) {
 	t.Parallel()
 	s := openTestMedia(t, sqliteDatabase(t), nil)
@@ -344,7 +345,7 @@ func TestOwnSubmissions(t *testing.T) {
 	}
 }
 
-// Without a place for files nobody can submit anything, and the rest works.
+// Without a media store no submission can be declared, and the rest works.
 func TestWithoutMedia(t *testing.T) {
 	t.Parallel()
 	s := openTestMedia(t, sqliteDatabase(t), func(config *Config) { config.Media, config.Incoming, config.Ingester = nil, nil, nil })
@@ -353,6 +354,6 @@ func TestWithoutMedia(t *testing.T) {
 	wantCode(t, err, sortie.CodeServiceUnavailable)
 	s.due()
 	if page := s.deliverables(draft, DeliverablesQuery{}); len(page.Submissions) != 0 {
-		t.Errorf("delivered %+v", page.Submissions)
+		t.Errorf("delivered %+v, want 0", page.Submissions)
 	}
 }

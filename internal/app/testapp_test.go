@@ -25,13 +25,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[1] == ingest.ChildArgument { // this program looks at files, too
+	if len(os.Args) == 2 && os.Args[1] == ingest.ChildArgument { // the child process that reads files
 		os.Exit(ingest.ChildMain())
 	}
 	os.Exit(pgtest.Main(m))
 }
 
-// engines runs a test on each of the two databases, on an empty one.
+// engines runs a test with an empty database of each engine.
 func engines(t *testing.T, test func(t *testing.T, database string)) {
 	t.Helper()
 	t.Run("SQLite", func(t *testing.T) {
@@ -65,7 +65,7 @@ const (
 	testReclaimDelay = 180 * 24 * time.Hour // as in the contract
 )
 
-// world is the use cases on a real database, with a chain that a test makes block by block and a
+// testApp is the use cases on a real database, with a chain that a test makes block by block and a
 // clock that it sets.
 type testApp struct {
 	t         rapid.TB
@@ -84,7 +84,7 @@ type testApp struct {
 	position onchain.Position
 	blocks   map[uint64]onchain.Block // the canonical chain as far as it was followed
 	forks    uint64                   // distinguishes blocks of one number
-	onStep   func(onchain.Advance)    // is told of every move before it is made; nil: it is not
+	onStep   func(onchain.Advance)    // called before every step; may be nil
 }
 
 type testAppOptions struct {
@@ -92,7 +92,7 @@ type testAppOptions struct {
 	configure   func(*Config) // changes what the use cases work with
 }
 
-// newWorld opens the database, which close closes.
+// newTestApp opens the database, which close closes.
 func newTestApp(t rapid.TB, database string, options testAppOptions) *testApp {
 	t.Helper()
 	ctx := context.Background()
@@ -180,7 +180,7 @@ func (a *testApp) read(draftID string) store.Draft {
 	return draft
 }
 
-// mine makes a block that no other is like.
+// mine makes a unique block.
 func (a *testApp) mine(number uint64) onchain.Block {
 	a.forks++
 	return onchain.Block{Number: number, Hash: testHash('b', number, a.forks), Time: a.clock().UTC().Truncate(time.Second)}
@@ -195,7 +195,7 @@ func testHash(kind byte, values ...uint64) (hash sortie.Hash) {
 	return hash
 }
 
-// funding is the event of the transaction that a draft's quote is for, in no block yet.
+// fundingOf is the funding event of a draft's quote, in no block yet.
 func fundingOf(draft store.Draft) onchain.Event {
 	return onchain.Event{
 		Factory: draft.Factory, Kind: onchain.EventMissionFunded, MissionKey: sortie.MissionKey(draft.MissionID),
@@ -214,8 +214,8 @@ func closingOf(draft store.Draft, reason uint8) onchain.Event {
 	}
 }
 
-// step prepares the move from the present position to a chain that has, behind the block numbered
-// after, one block for each list of events. Head and final may be changed before it is made.
+// step prepares the advance to a chain with one block for each list of events after the block with
+// the number after. A test may change Head and Final.
 func (a *testApp) step(after uint64, contents ...[]onchain.Event) onchain.Advance {
 	step := onchain.Advance{ChainID: testChain, Was: a.position, After: a.blocks[after], Final: a.position.Final}
 	for i, events := range contents {
@@ -231,7 +231,7 @@ func (a *testApp) step(after uint64, contents ...[]onchain.Event) onchain.Advanc
 	return step
 }
 
-// advance makes the move.
+// advance runs a step.
 func (a *testApp) advance(step onchain.Advance) {
 	a.t.Helper()
 	if a.onStep != nil {
@@ -242,7 +242,7 @@ func (a *testApp) advance(step onchain.Advance) {
 	a.follow(step, moved)
 }
 
-// follow notes that a move was made.
+// follow records that a step was made.
 func (a *testApp) follow(step onchain.Advance, moved onchain.Position) {
 	a.position = moved
 	for number := range a.blocks {
@@ -261,7 +261,7 @@ func (a *testApp) extend(contents ...[]onchain.Event) {
 	a.advance(a.step(a.position.Tip.Number, contents...))
 }
 
-// bury adds empty blocks until the funding of a draft is as deep as wanted, and lets it go there.
+// bury adds empty blocks until the funding of a draft has a depth, and confirms it.
 func (a *testApp) bury(draft store.Draft, depth mission.Depth) store.Draft {
 	a.t.Helper()
 	for range testConfirmations - 1 {
@@ -282,22 +282,22 @@ func (a *testApp) finalize(number uint64) {
 	a.advance(step)
 }
 
-// toDeepen asks as the follower does.
-func (a *testApp) toDeepen() []onchain.Deepening {
+// pendingConfirmations lists pending confirmations, as the follower does.
+func (a *testApp) pendingConfirmations() []onchain.Confirmation {
 	a.t.Helper()
 	confirmedUpTo := uint64(0)
 	if a.position.Head+1 > testConfirmations {
 		confirmedUpTo = a.position.Head + 1 - testConfirmations
 	}
-	list, _, err := a.ledger.PendingConfirmations(context.Background(), testChain, confirmedUpTo, a.position.Final, onchain.DeepenPlace{})
+	list, _, err := a.ledger.PendingConfirmations(context.Background(), testChain, confirmedUpTo, a.position.Final, onchain.ConfirmationPlace{})
 	a.must(err)
 	return list
 }
 
-// settle lets everything go as deep as it may.
+// settle confirms everything that can be confirmed.
 func (a *testApp) settle() {
 	a.t.Helper()
-	a.must(a.ledger.Confirm(context.Background(), a.toDeepen()))
+	a.must(a.ledger.Confirm(context.Background(), a.pendingConfirmations()))
 }
 
 // fund brings a new draft to a depth.
@@ -349,7 +349,8 @@ func (a *testApp) incidents() (kinds []string) {
 	return kinds
 }
 
-// tableQueue keeps jobs in a table, so that they exist exactly if the transaction does.
+// tableQueue stores jobs in a table, so that they exist if and only if their transaction is
+// committed.
 type tableQueue struct {
 	fail error
 }
@@ -371,7 +372,7 @@ func (q *tableQueue) add(tx *store.Tx, name string) error {
 	return err
 }
 
-// count reads one number with SQL, for what no use case shows.
+// count reads one number with SQL.
 func (a *testApp) count(query string, args ...any) (number int) {
 	a.t.Helper()
 	a.must(a.db.Tx(context.Background(), func(tx *store.Tx) error {
@@ -388,7 +389,7 @@ func (a *testApp) unfundedDrafts(wallet sortie.Address) int {
 	return a.count(`SELECT unfunded_drafts FROM wallets WHERE LOWER(wallet) = LOWER($1)`, wallet.String())
 }
 
-// fold gives the state that a draft's events tell of.
+// fold returns the state that follows from a draft's events.
 func fold(types []sortie.EventType) (mission.State, error) {
 	state := mission.Created()
 	for i, eventType := range types {
@@ -424,16 +425,16 @@ func fold(types []sortie.EventType) (mission.State, error) {
 	return state, nil
 }
 
-// checkDraft holds a draft against what must be true of every one, and returns it.
+// checkDraft checks the invariants of a draft, and returns it.
 func (a *testApp) checkDraft(draftID string) store.Draft {
 	a.t.Helper()
 	draft := a.read(draftID)
 	types := a.typesOf(draft)
 	if int64(len(types)) != draft.Version {
-		a.t.Fatalf("draft %s has version %d and %d events: %v", draft.ID, draft.Version, len(types), types)
+		a.t.Fatalf("draft %s has version %d and %d events: %v, want %v", draft.ID, draft.Version, len(types), types, draft.Version)
 	}
 	if told, err := fold(types); err != nil || told != draft.State {
-		a.t.Fatalf("draft %s is %+v, its events tell of %+v: %v, %v", draft.ID, draft.State, told, types, err)
+		a.t.Fatalf("draft %s is %+v, its events give %+v: %v, error %v, want %v", draft.ID, draft.State, told, types, err, draft.State)
 	}
 	if draft.State.QuoteLive() != (draft.QuoteDeadline == 0) {
 		a.t.Fatalf("draft %s is %+v, its quote is frozen at %d", draft.ID, draft.State, draft.QuoteDeadline)

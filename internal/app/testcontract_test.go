@@ -11,8 +11,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
-// twin is the contract on the chain that a test makes: its state after every block there ever was,
-// by the block's hash.
+// testContract is the contract on the chain that a test makes: its state after every block, by the
+// block's hash.
 type testContract struct {
 	mu     sync.Mutex
 	states map[sortie.Hash]*testContractState
@@ -39,7 +39,7 @@ func (t *testContract) at(block sortie.Hash) *testContractState {
 	return t.states[block]
 }
 
-// see takes in the blocks of a move.
+// see applies the blocks of a step.
 func (t *testContract) see(step onchain.Advance) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -86,7 +86,7 @@ func (s *testContractState) apply(event *onchain.Event) {
 	s.missions[event.MissionKey] = m
 }
 
-// claim lets an account take its credit, in all blocks: claims are not followed.
+// claim pays out an account's credit, in all blocks: claims are not followed.
 func (t *testContract) claim(account sortie.Address) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

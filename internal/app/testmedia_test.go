@@ -39,7 +39,7 @@ func testBase(submissionID, variant, token string) string {
 	return testURL + "/" + variant + "/" + submissionID + "?" + token
 }
 
-// studio is a world whose service takes submissions.
+// testMedia is a testApp that takes submissions.
 type testMedia struct {
 	*testApp
 	t        testing.TB // in place of the world's, which can do less
@@ -47,8 +47,8 @@ type testMedia struct {
 	mediaDir string
 }
 
-// openStudio opens a world that accepts what passes the checks. Whatever configure changes of it
-// comes last.
+// openTestMedia opens a testApp that accepts submissions that pass the checks. configure is applied
+// last.
 func openTestMedia(t testing.TB, database string, configure func(*Config)) *testMedia {
 	t.Helper()
 	dir := t.TempDir()
@@ -104,14 +104,13 @@ func (s *testMedia) another(configure func(*Config)) *Service {
 
 func curated(config *Config) { config.Verification = verify.New(verify.Config{}) }
 
-// publish publishes a mission of alice's for photos of anywhere, if the further members do not say
-// otherwise.
+// publish publishes a mission of alice's for photos, with further members in JSON.
 func (s *testMedia) publish(key string, target int, members string) store.Draft {
 	s.t.Helper()
 	return s.publishIn(sortie.TokenUSDC, key, target, members)
 }
 
-// publishIn is publish of a mission that pays in a token.
+// publishIn publishes a mission that pays in a token.
 func (s *testMedia) publishIn(token sortie.Token, key string, target int, members string) store.Draft {
 	s.t.Helper()
 	body := fmt.Sprintf(`{"title":"Photo of the tower","reward":{"token":%q,"amount":2.5},"targetCount":%d%s}`, token, target, members)
@@ -123,14 +122,14 @@ func (s *testMedia) publishIn(token sortie.Token, key string, target int, member
 	return s.read(draft.ID)
 }
 
-// contributor is the wallet of one of many.
+// contributor is the wallet of one of many contributors.
 func contributor(number int) (address sortie.Address) {
 	address[0] = 0xcc
 	binary.BigEndian.PutUint64(address[12:], uint64(number))
 	return address
 }
 
-// photo is a picture that no other seed's is like.
+// photo is a picture that is unique for each seed.
 func photo(seed int) []byte { return specimen.JPEG(specimen.Picture(160, 120, seed)) }
 
 func declaration(file []byte, at time.Time) []byte {
@@ -155,7 +154,7 @@ func (s *testMedia) queryOf(link string) string {
 	return parsed.RawQuery
 }
 
-// open takes the turn at an upload.
+// open locks an upload.
 func (s *testMedia) open(declared sortie.SubmissionDeclared) *Upload {
 	s.t.Helper()
 	upload, err := s.tryOpen(declared)
@@ -204,8 +203,8 @@ func (s *testMedia) stored(id string) store.Submission {
 	return submission
 }
 
-// pretend notes, without looking, what was found in an uploaded file, so that many can be checked
-// quickly. No two are alike.
+// pretend stores media for an uploaded file without reading it, so that many can be checked
+// quickly. Each is unique.
 func (s *testMedia) pretend(id string) {
 	s.t.Helper()
 	was := s.stored(id)
@@ -218,7 +217,7 @@ func (s *testMedia) pretend(id string) {
 	}))
 }
 
-// submitQuickly is submit without looking at the file.
+// submitQuickly is submit without reading the file.
 func (s *testMedia) submitQuickly(wallet sortie.Address, draft store.Draft, key string) string {
 	s.t.Helper()
 	file := []byte(wallet.String() + key)

@@ -13,29 +13,27 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// takeInTime bounds what happens after the last byte of an upload: the file is put where it stays.
+// takeInTime is the timeout for storing a file after its last byte arrived.
 const takeInTime = 2 * time.Minute
 
-// Upload is one upload, which nobody else can work on until it is closed. It is for one goroutine
-// at a time.
+// Upload is an upload that is locked for its caller until Close. It is for one goroutine at a time.
 type Upload struct {
 	app        *App
 	submission store.Submission
-	partial    *blob.Partial // nil when the file was taken in
-	prolongAt  time.Time     // before which a prolongation that failed is not tried again
-	prolonging *prolongation // under way; nil: none
+	partial    *blob.Partial // nil when the file is stored
+	prolongAt  time.Time     // when a failed prolongation is tried again
+	prolonging *prolongation // running; nil: none
 }
 
-// OpenUpload takes the turn at an upload. The variant is
-// [links.VariantUploadPut] or [links.VariantUploadTus].
+// OpenUpload locks an upload. The variant is [links.VariantUploadPut] or [links.VariantUploadTus].
 //
-// An upload whose last byte came, and that nobody finished because the service was stopped or could
-// not keep the file, is finished first: see [Upload.Finish]. An upload that was taken in before is
-// [Upload.Done].
+// An upload whose last byte arrived, and that was not finished because the service was stopped or
+// could not store the file, is finished first: see [Upload.Finish]. An upload that was finished
+// before is [Upload.Done].
 //
 // It fails with media_url_invalid, media_url_expired, also when the reservation has ended,
 // wrong_state when the submission was withdrawn, validation_failed when it was rejected for another
-// file, idempotency_in_progress while somebody else has the turn, and service_unavailable.
+// file, idempotency_in_progress while another request holds the lock, and service_unavailable.
 func (a *App) OpenUpload(ctx context.Context, id, variant, token string) (*Upload, error) {
 	if a.objects == nil {
 		return nil, errNoMediaStore()
@@ -45,7 +43,7 @@ func (a *App) OpenUpload(ctx context.Context, id, variant, token string) (*Uploa
 	}
 	submission, err := a.store.Submission(ctx, id)
 	if err != nil {
-		return nil, storeError(err) // the link was ours, so it is there
+		return nil, storeError(err) // the link was valid, so the submission exists
 	}
 	if !awaitsUpload(submission) {
 		if err := a.uploadDone(ctx, submission); err != nil {
@@ -65,7 +63,7 @@ func (a *App) OpenUpload(ctx context.Context, id, variant, token string) (*Uploa
 	return upload, nil
 }
 
-// begin looks again, now that nobody else can work on the upload.
+// begin reads the submission again, now that the upload is locked.
 func (u *Upload) begin(ctx context.Context) (err error) {
 	if u.submission, err = u.app.store.Submission(ctx, u.submission.ID); err != nil {
 		return storeError(err)
@@ -80,7 +78,7 @@ func (u *Upload) begin(ctx context.Context) (err error) {
 	if !u.app.now().Before(u.submission.ReservedUntil) {
 		return errReservationOver()
 	}
-	if u.Offset() > u.Size() { // nobody can have written that
+	if u.Offset() > u.Size() { // the file is damaged
 		return u.Cut(0)
 	}
 	if u.Offset() == u.Size() {
@@ -94,7 +92,7 @@ func uploadLinkError(err error) error {
 	case sortie.CodeMediaURLExpired:
 		return errReservationOver()
 	case sortie.CodeMediaURLInvalid:
-		return sortie.NewError(sortie.CodeMediaURLInvalid, "the link was not signed by this service, or was changed; use it exactly as it came when the file was declared").Because(err)
+		return sortie.NewError(sortie.CodeMediaURLInvalid, "the link was not signed by this service, or was changed; use it exactly as in the answer to the declaration").Because(err)
 	default:
 		return err
 	}
@@ -104,8 +102,8 @@ func errReservationOver() error {
 	return sortie.NewError(sortie.CodeMediaURLExpired, "the time for this upload is over, and its slot is free for others; declare the file again under another idempotency key")
 }
 
-// uploadDone is nil if the file came and that is durable. Otherwise it explains why the upload
-// window is closed.
+// uploadDone returns nil if the file arrived and that is durable. Otherwise it explains why the
+// upload window is closed.
 func (a *App) uploadDone(ctx context.Context, submission store.Submission) error {
 	if err := a.uploadOver(submission); err != nil {
 		return err
@@ -116,7 +114,7 @@ func (a *App) uploadDone(ctx context.Context, submission store.Submission) error
 	return nil
 }
 
-// uploadOver explains why the upload window is closed. It is nil if the file came.
+// uploadOver explains why the upload window is closed. It returns nil if the file arrived.
 func (a *App) uploadOver(submission store.Submission) error {
 	switch {
 	case submission.UploadedAt != nil:
@@ -126,35 +124,35 @@ func (a *App) uploadOver(submission store.Submission) error {
 			Detail("status", submission.Status)
 	case !a.now().Before(submission.ReservedUntil):
 		return errReservationOver()
-	default: // nothing else ends a reservation before its time
+	default: // the reservation expired
 		return errOtherFile(submission)
 	}
 }
 
 func errOtherFile(submission store.Submission) *sortie.Error {
-	return sortie.NewError(sortie.CodeValidationFailed, "the bytes that came are not those of the declared SHA-256, so the submission is rejected; declare the file again under another idempotency key").
+	return sortie.NewError(sortie.CodeValidationFailed, "the received bytes do not have the declared SHA-256, so the submission is rejected; declare the file again under another idempotency key").
 		Detail("declaredSha256", hexHash(submission.Declaration.Hash))
 }
 
-// uploadError says what a failure of the place where files are kept means to a client.
+// uploadError turns an error of the upload directory or the media store into an error for a client.
 func uploadError(err error) error {
 	switch {
 	case errors.Is(err, blob.ErrUploadBusy):
-		return sortie.NewError(sortie.CodeIdempotencyInProgress, "another request is writing to this upload; wait for it to end, then ask how far it came").Because(err)
-	case errors.Is(err, blob.ErrUnavailable), errors.Is(err, blob.ErrObjectNotFound): // the latter: its directory is gone
-		return sortie.NewError(sortie.CodeServiceUnavailable, "the service cannot keep files now; what came is kept, so go on with the upload shortly").Because(err)
+		return sortie.NewError(sortie.CodeIdempotencyInProgress, "another request is writing to this upload; wait for it to end, then ask for the offset").Because(err)
+	case errors.Is(err, blob.ErrUnavailable), errors.Is(err, blob.ErrObjectNotFound): // the latter: the upload directory was removed
+		return sortie.NewError(sortie.CodeServiceUnavailable, "the service cannot store files now; the received bytes are kept, so continue the upload shortly").Because(err)
 	default:
 		return err
 	}
 }
 
-// ID is that of the submission.
+// ID is the submission's id.
 func (u *Upload) ID() string { return u.submission.ID }
 
 // Size is the declared size.
 func (u *Upload) Size() int64 { return u.submission.Declaration.SizeBytes }
 
-// Offset is how many bytes are here.
+// Offset is how many bytes have arrived.
 func (u *Upload) Offset() int64 {
 	if u.Done() {
 		return u.Size()
@@ -162,12 +160,12 @@ func (u *Upload) Offset() int64 {
 	return u.partial.Size()
 }
 
-// Done reports whether the file was taken in.
+// Done reports whether the file is stored.
 func (u *Upload) Done() bool { return u.partial == nil }
 
-// Append adds what the body holds, up to the declared size, and gives the offset after it. What
-// came stays, whatever happens to the body, and prolongs the reservation. Its own fault is returned
-// as it is.
+// Append adds the body to the upload, up to the declared size, and returns the offset after it.
+// Bytes that arrived are kept, even if reading the body fails, and prolong the reservation. An
+// error of the body is returned as it is.
 //
 // It fails with service_unavailable when the disk is full or broken.
 func (u *Upload) Append(ctx context.Context, body io.Reader) (offset int64, err error) {
@@ -181,7 +179,7 @@ func (u *Upload) Append(ctx context.Context, body io.Reader) (offset int64, err 
 	return u.Offset(), err
 }
 
-// Cut forgets what was uploaded behind an offset.
+// Cut removes the bytes after an offset.
 func (u *Upload) Cut(offset int64) error {
 	if u.Done() {
 		return nil
@@ -192,19 +190,18 @@ func (u *Upload) Cut(offset int64) error {
 	return nil
 }
 
-// Finish takes the upload in when its last byte is here: the file is kept, and the checks begin. It
-// goes on when the client is gone. When it fails with service_unavailable, what came is kept and it
-// may be called again.
+// Finish stores a file whose last byte arrived and queues its checks. It continues when the client
+// disconnects. When it fails with service_unavailable, the bytes are kept and it may be called
+// again.
 //
 // It fails with validation_failed when bytes are missing, and when the file is not the declared
-// one, which rejects the submission; and media_url_expired when the reservation ended in the
-// meantime.
+// one, which rejects the submission; and media_url_expired when the reservation has ended.
 func (u *Upload) Finish(ctx context.Context) (sortie.SubmissionDetail, error) {
 	if u.Done() {
 		return submissionDetail(u.submission)
 	}
 	if u.Offset() != u.Size() {
-		return sortie.SubmissionDetail{}, sortie.NewError(sortie.CodeValidationFailed, "%d of the declared %d bytes came; send the rest", u.Offset(), u.Size()).
+		return sortie.SubmissionDetail{}, sortie.NewError(sortie.CodeValidationFailed, "received %d of the declared %d bytes; send the rest", u.Offset(), u.Size()).
 			Detail("uploadedBytes", u.Offset()).Detail("sizeBytes", u.Size())
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), takeInTime)
@@ -231,7 +228,7 @@ func (u *Upload) Finish(ctx context.Context) (sortie.SubmissionDetail, error) {
 	return submissionDetail(u.submission)
 }
 
-// move changes the submission, unless it no longer waits for a file, and forgets what came.
+// move changes the submission, unless it no longer waits for a file, and removes the upload.
 func (u *Upload) move(ctx context.Context, change func(*writeTx, store.Submission) error) error {
 	var after store.Submission
 	err := u.app.write(ctx, func(tx *writeTx) error {
@@ -240,7 +237,7 @@ func (u *Upload) move(ctx context.Context, change func(*writeTx, store.Submissio
 			return err
 		}
 		if !awaitsUpload(submission) {
-			return u.app.uploadOver(submission) // it is an error: somebody else cannot have uploaded it
+			return u.app.uploadOver(submission) // an error: this upload is locked, so no other request stored a file
 		}
 		if err := change(tx, submission); err != nil {
 			return err
@@ -256,14 +253,14 @@ func (u *Upload) move(ctx context.Context, change func(*writeTx, store.Submissio
 	return nil
 }
 
-// refuse rejects a submission whose file is not the declared one. The bytes are not looked at.
+// refuse rejects a submission whose file is not the declared one. The bytes are not read.
 func (u *Upload) refuse(ctx context.Context, found sortie.Hash) error {
 	input, err := u.app.inputOf(ctx, u.submission)
 	if err != nil {
 		return storeError(err)
 	}
 	input.UploadedAt, input.UploadedHash = u.app.now(), found
-	verdict, err := u.app.verifier.Check(ctx, input, nil) // a file that is not looked at is shown to nobody
+	verdict, err := u.app.verifier.Check(ctx, input, nil) // the file is not read, so the verifier is not asked
 	if err != nil {
 		return fmt.Errorf("check submission %s: %w", u.submission.ID, err)
 	}
@@ -277,9 +274,8 @@ func (u *Upload) refuse(ctx context.Context, found sortie.Hash) error {
 	return errOtherFile(u.submission).Detail("uploadedSha256", hexHash(found))
 }
 
-// DropUpload removes what came of a file that is not waited for any more, so that files nobody
-// waits for do not fill the disk. What cannot be removed now, because somebody still writes to it
-// or it is in another process's directory, is tidied later.
+// DropUpload removes the bytes of an upload that is no longer expected. An upload that is locked,
+// or in the directory of another process, is removed later.
 func (a *App) DropUpload(id string) { a.dropUpload(id) }
 
 func (c *core) dropUpload(id string) {
@@ -287,22 +283,22 @@ func (c *core) dropUpload(id string) {
 		return
 	}
 	if err := c.incoming.Discard(id); err != nil && !errors.Is(err, blob.ErrUploadBusy) {
-		c.log.Warn("an upload that nobody waits for cannot be removed", "submissionId", id, "error", err)
+		c.log.Warn("an upload that is no longer expected cannot be removed", "submissionId", id, "error", err)
 	}
 }
 
-// Until is when the upload must be whole. It moves while bytes arrive.
+// Until is the end of the reservation. It moves while bytes arrive.
 func (u *Upload) Until() time.Time { return u.submission.ReservedUntil }
 
-// forget removes what came. What cannot be removed now is tidied later.
+// forget removes the upload. If that fails now, it is removed later.
 func (u *Upload) forget() {
 	if err := u.partial.Remove(); err != nil {
-		u.app.log.Warn("an upload was taken in and its first copy cannot be removed", "submissionId", u.submission.ID, "error", err)
+		u.app.log.Warn("an upload was stored and its first copy cannot be removed", "submissionId", u.submission.ID, "error", err)
 	}
 	u.Close()
 }
 
-// Close gives the turn back.
+// Close unlocks the upload.
 func (u *Upload) Close() {
 	if u.partial == nil {
 		return

@@ -9,8 +9,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// A file whose last byte came in time is taken in, however long that takes. Nobody can begin
-// anything then.
+// A file whose last byte arrived in time is accepted, also if storing it takes longer. No new
+// upload can begin then.
 func TestAnUploadThatEndsAtTheLastMoment(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {

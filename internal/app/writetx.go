@@ -13,20 +13,19 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// Who decided or acted when it was no person.
+// Actors that are not a person.
 const (
-	actorAuto    = "auto"    // the service was told to approve everything
-	actorReclaim = "reclaim" // the creator took the money back before anybody decided
-	actorChain   = "chain"   // the contract says so
+	actorAuto    = "auto"    // the service approves every funded mission
+	actorReclaim = "reclaim" // the creator reclaimed the money before a decision
+	actorChain   = "chain"   // follows from the contract's state
 	actorExpiry  = "expiry"  // the mission could not be published in time
 )
 
-// maxTries is how often a transaction is run that lost a race for a draft. Whoever won is done by
-// then.
+// maxTries is how often a transaction runs that conflicts with another one.
 const maxTries = 5
 
-// write runs a transaction, again when somebody else changed what it had read. Whatever it changes,
-// it reads in fn.
+// write runs fn in a transaction, and runs it again when another transaction changed what it had
+// read. fn must read everything that it changes.
 func (c *core) write(ctx context.Context, fn func(*writeTx) error) error {
 	for try := 1; ; try++ {
 		var tx *writeTx
@@ -49,40 +48,41 @@ func (c *core) write(ctx context.Context, fn func(*writeTx) error) error {
 	}
 }
 
-// lostRace is a conflict that the caller must see, because running again would not help.
+// lostRace is a conflict that is returned to the caller: running the transaction again would not
+// help.
 type lostRace struct{ error }
 
 func (l lostRace) Unwrap() error { return l.error }
 
-// books are the drafts that one transaction moves. They make sure of what every move has in common:
-// it is a transition of package mission, it has one event that tells of it, a refund that becomes
-// due by it has a job, and contributors are let in and kept out by it.
+// writeTx is a transaction that moves drafts. It keeps what every move has in common: the move is a
+// transition of package mission, it adds one event, it queues a job for a refund that becomes due,
+// and it opens or closes the mission to contributors.
 //
-// Moves are written when the books are closed, all at once: a range of the chain moves many drafts,
-// some of them repeatedly.
+// All moves are written at the end of the transaction: a range of blocks can move many drafts, and
+// one draft several times.
 type writeTx struct {
 	*store.Tx
 	core   *core
-	byID   map[string]*draftState      // draft ids and mission ids
-	byKey  map[sortie.Hash]*draftState // the contract's names of missions
-	order  []*draftState               // in which they were opened
-	events []store.DraftEvent          // that tell of the moves, in their order
+	byID   map[string]*draftState      // by draft id and by mission id
+	byKey  map[sortie.Hash]*draftState // by the contract's mission key
+	order  []*draftState               // of loading
+	events []store.DraftEvent          // of the moves, in order
 
-	outcomes []Outcome // of submissions, to be counted when they are durable
-	crossed  uint64    // acceptances above an operator's limit, likewise
+	outcomes []Outcome // of submissions, counted after the commit
+	crossed  uint64    // acceptances above an operator's limit, counted after the commit
 	steps    []PayoutStep
 }
 
-// account is a draft and its place on the chain.
+// draftState is a draft and its funding.
 type draftState struct {
-	draft   store.Draft      // as it is after the moves
-	read    store.Draft      // as it was before them
+	draft   store.Draft      // after the moves
+	read    store.Draft      // before the moves
 	funding *onchain.Funding // nil while none is on the canonical chain
 	wasDue  bool             // a refund was due before the transaction
-	wasOpen bool             // contributors were let in before it
+	wasOpen bool             // the mission was open to contributors before the transaction
 }
 
-// open reads the account of a draft, by its draft id or mission id, of any wallet. It fails with
+// load reads the state of a draft of any wallet, by its draft id or mission id. It fails with
 // [store.ErrNotFound].
 func (tx *writeTx) load(id string) (*draftState, error) {
 	if known := tx.byID[id]; known != nil {
@@ -110,7 +110,7 @@ func (tx *writeTx) load(id string) (*draftState, error) {
 	return opened, nil
 }
 
-// openByKey reads the account whose funding the contract knows by this key, or fails with
+// loadByKey reads the state of the draft whose funding has this mission key. It fails with
 // [store.ErrNotFound].
 func (tx *writeTx) loadByKey(key sortie.Hash) (*draftState, error) {
 	if known := tx.byKey[key]; known != nil {
@@ -123,17 +123,17 @@ func (tx *writeTx) loadByKey(key sortie.Hash) (*draftState, error) {
 	return tx.load(funding.DraftID)
 }
 
-// hold keeps the chain from moving until the end of the transaction. A move changes fundings and
-// closings without touching their drafts; whoever decides by both must not see one before it and
-// the other after it.
+// lockChain keeps the position of the chain until the end of the transaction. An advance changes
+// fundings and closings without changing their drafts, so a decision that depends on both must take
+// this lock.
 func (tx *writeTx) lockChain() error { return tx.HoldChain(tx.core.domain.ChainID) }
 
 func (d *draftState) refundDue() bool {
 	return d.funding != nil && d.draft.State.RefundDue(d.funding.Closed != nil)
 }
 
-// close writes the moves, and what follows from them. Slots come before wallets, as everywhere:
-// whoever accepts a submission takes them in that order, too.
+// flush writes the moves and what follows from them. Slots are written before wallets, in the same
+// order as when a submission is accepted.
 func (tx *writeTx) flush() error {
 	if err := tx.moveSlots(); err != nil {
 		return err
@@ -153,8 +153,8 @@ func (tx *writeTx) flush() error {
 	return tx.queueRefunds()
 }
 
-// queueRefunds makes the jobs for the refunds that became due. Only the end of the transaction
-// counts: within a reorganization a close may go and come back.
+// queueRefunds queues jobs for the refunds that became due. Only the state at the end of the
+// transaction counts: a reorganization can remove a closing and add it again.
 func (tx *writeTx) queueRefunds() error {
 	for _, touched := range tx.order {
 		if touched.refundDue() && !touched.wasDue {
@@ -166,8 +166,8 @@ func (tx *writeTx) queueRefunds() error {
 	return nil
 }
 
-// move applies an event to a draft. An event that changes nothing is not told. It fails with
-// wrong_state where the event is not allowed.
+// move applies an event to a draft. It adds no event for a draft that does not change. It fails
+// with wrong_state where the event is not allowed.
 func (tx *writeTx) move(d *draftState, event mission.Event, facts eventFacts) error {
 	next, err := mission.Apply(d.draft.State, event)
 	if err != nil || next == d.draft.State {
@@ -190,9 +190,9 @@ func (tx *writeTx) move(d *draftState, event mission.Event, facts eventFacts) er
 	return nil
 }
 
-// quoteDeadline is the deadline that a draft's quote keeps in its next state; 0 where it is live.
-// It is frozen once: a draft that goes from one state without a live quote to another keeps the
-// quote that its creator has seen.
+// quoteDeadline is the deadline that a draft's quote keeps in its next state; 0 where the quote is
+// live. It is frozen once: a draft that moves between states without a live quote keeps the quote
+// that its creator has seen.
 func (c *core) quoteDeadline(draft store.Draft, next mission.State, now time.Time) uint64 {
 	switch {
 	case next.QuoteLive():
@@ -204,7 +204,7 @@ func (c *core) quoteDeadline(draft store.Draft, next mission.State, now time.Tim
 	}
 }
 
-// decide records a decision and moves the draft by it.
+// decide records a decision and moves the draft.
 func (tx *writeTx) decide(d *draftState, event mission.Event, actor, reason string) error {
 	facts := fundingFacts(d.funding)
 	facts.Reason = reason
@@ -230,14 +230,13 @@ func (tx *writeTx) addAudit(entry store.AuditEntry, detail map[string]any) (err 
 	return tx.AddAudit(entry)
 }
 
-// Order is a signed request of an operator. Whoever recorded it and sends it again changes nothing
-// by it.
+// Order is a signed request of an operator. The same order sent again changes nothing.
 type Order struct {
 	Operator sortie.Address
-	Request  sortie.Hash // what was signed
+	Request  sortie.Hash // digest of the signed request
 }
 
-// carryOut does what an order says and notes it, unless it was done before.
+// applyOrder runs do and adds its detail to the audit log, unless the order was applied before.
 func (tx *writeTx) applyOrder(order Order, action, subject string, do func() (detail map[string]any, err error)) error {
 	done, err := tx.Audited(order.Request)
 	if err != nil || done {
@@ -250,7 +249,7 @@ func (tx *writeTx) applyOrder(order Order, action, subject string, do func() (de
 	return tx.addAudit(store.AuditEntry{Actor: order.Operator.String(), Action: action, Subject: subject, Request: order.Request}, detail)
 }
 
-// incident opens an incident, unless the same one is open.
+// incident opens an incident, unless the same incident is open.
 func (tx *writeTx) incident(kind string, halting bool, format string, args ...any) error {
 	detail := fmt.Sprintf(format, args...)
 	opened, err := tx.OpenIncident(store.Incident{Kind: kind, Halting: halting, Detail: detail})
@@ -260,7 +259,7 @@ func (tx *writeTx) incident(kind string, halting bool, format string, args ...an
 	return err
 }
 
-// eventFacts is the data of an event. Every event has the ids; the rest as far as it knows.
+// eventFacts is the data of an event. Every event has the ids.
 type eventFacts struct {
 	DraftID         string       `json:"draftId"`
 	MissionID       string       `json:"missionId"`

@@ -1,23 +1,18 @@
 package blob
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"net/http"
-	"net/url"
 	"os"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
 
-	"github.com/minio/minio-go/v7"
+	"github.com/sortie-labs/sortie/internal/s3"
 )
 
 const (
@@ -28,54 +23,51 @@ const (
 	// slowestUpload, in bytes a second, adds to the time that an upload may take.
 	slowestUpload = 256 << 10
 	// partSize is how much of an upload is in memory at a time: S3 takes no smaller parts.
-	partSize = 5 << 20
+	partSize = s3.MinPart
 	// parallelPuts bounds the uploads at a time, and with them the memory for parts.
 	parallelPuts = 4
-	// signatureLife is how long a presigned request is valid, for clocks that differ.
-	signatureLife = 15 * time.Minute
 )
 
 // bucket keeps objects in S3. An object is visible only once its last byte has arrived, so no
 // temporary names are needed. The bucket should have a life-cycle rule that aborts incomplete
 // uploads: a process that is killed leaves the parts of its uploads.
 type bucket struct {
-	client    minio.Core
-	transport *http.Transport
-	name      string
-	options   bucketOptions
-	patience  time.Duration
-	puts      chan struct{} // one for each upload under way
+	client   *s3.Client
+	name     string
+	prefix   string // of every key
+	patience time.Duration
+	puts     chan struct{} // one for each upload under way
 
 	unconditional atomic.Bool // the server does not know the condition of removeOld
 }
 
-func openBucket(_ context.Context, address string) (*bucket, error) {
-	name, options, err := parseBucketURL(address)
+func openBucket(address string) (*bucket, error) {
+	parsed, err := parseBucketURL(address)
 	if err != nil {
 		return nil, err
 	}
-	client, transport, err := options.newClient()
+	client, err := s3.New(parsed.Config)
 	if err != nil {
 		return nil, err
 	}
-	return &bucket{client: client, transport: transport, name: name, options: options, patience: bucketPatience, puts: make(chan struct{}, parallelPuts)}, nil
+	return &bucket{client: client, name: parsed.Bucket, prefix: parsed.prefix, patience: bucketPatience, puts: make(chan struct{}, parallelPuts)}, nil
 }
 
 func (b *bucket) probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, min(b.patience, probePatience))
 	defer cancel()
-	found, err := b.client.BucketExists(ctx, b.name)
-	if statusOf(err)/100 == 4 || err == nil && !found {
+	err := b.client.Check(ctx)
+	if statusOf(err)/100 == 4 {
 		return fmt.Errorf("bucket %q does not exist, or these credentials may not list it", b.name)
 	}
 	if err != nil {
-		return fmt.Errorf("bucket %q at %s: %w", b.name, b.options.host(), bucketError(err))
+		return fmt.Errorf("bucket %q at %s: %w", b.name, b.client.Host(), bucketError(err))
 	}
 	return nil
 }
 
 func (b *bucket) close() error {
-	b.transport.CloseIdleConnections()
+	b.client.Close()
 	return nil
 }
 
@@ -92,15 +84,11 @@ func (b *bucket) put(ctx context.Context, key string, source io.Reader, size int
 	if size > partSize {
 		upload = b.putParts
 	}
-	err := upload(ctx, b.options.prefix+key, source, verify)
+	err := upload(ctx, b.prefix+key, source, verify)
 	if err == nil || errors.Is(err, ErrObjectCorrupt) {
 		return err
 	}
 	return bucketError(err)
-}
-
-func putOptions(b *bucket) minio.PutObjectOptions {
-	return minio.PutObjectOptions{ContentType: "application/octet-stream", ServerSideEncryption: b.options.sse}
 }
 
 // putWhole sends an object of at most a part's size in one request.
@@ -112,54 +100,43 @@ func (b *bucket) putWhole(ctx context.Context, key string, source io.Reader, ver
 	if err := verify(); err != nil {
 		return err
 	}
-	_, err = b.client.PutObject(ctx, b.name, key, bytes.NewReader(content), int64(len(content)), "", hexSum(content), putOptions(b))
-	return err
+	return b.client.Put(ctx, key, content)
 }
 
 // putParts sends an object in parts, which become visible together.
 func (b *bucket) putParts(ctx context.Context, key string, source io.Reader, verify func() error) error {
-	upload, err := b.client.NewMultipartUpload(ctx, b.name, key, putOptions(b))
+	upload, err := b.client.NewUpload(ctx, key)
 	if err != nil {
 		return err
 	}
-	parts, err := b.sendParts(ctx, key, upload, source)
-	if err == nil {
+	if err = sendParts(ctx, upload, source); err == nil {
 		err = verify()
 	}
 	if err == nil {
-		_, err = b.client.CompleteMultipartUpload(ctx, b.name, key, upload, parts, minio.PutObjectOptions{})
+		err = upload.Complete(ctx)
 	}
 	if err != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(b.patience, probePatience))
 		defer cancel()
-		_ = b.client.AbortMultipartUpload(ctx, b.name, key, upload) // the life-cycle rule is the second chance
+		_ = upload.Abort(ctx) // the life-cycle rule removes what this leaves
 	}
 	return err
 }
 
-func (b *bucket) sendParts(ctx context.Context, key, upload string, source io.Reader) ([]minio.CompletePart, error) {
-	var parts []minio.CompletePart
+func sendParts(ctx context.Context, upload *s3.Upload, source io.Reader) error {
 	buffer := make([]byte, partSize)
-	for number := 1; ; number++ {
+	for {
 		n, err := io.ReadFull(source, buffer)
 		if errors.Is(err, io.EOF) {
-			return parts, nil
+			return nil
 		}
 		if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
-			return nil, err
+			return err
 		}
-		content := buffer[:n]
-		part, err := b.client.PutObjectPart(ctx, b.name, key, upload, number, bytes.NewReader(content), int64(n), minio.PutObjectPartOptions{Sha256Hex: hexSum(content)})
-		if err != nil {
-			return nil, err
+		if err := upload.Add(ctx, buffer[:n]); err != nil {
+			return err
 		}
-		parts = append(parts, minio.CompletePart{PartNumber: number, ETag: part.ETag})
 	}
-}
-
-func hexSum(content []byte) string {
-	sum := sha256.Sum256(content)
-	return hex.EncodeToString(sum[:])
 }
 
 func (b *bucket) open(ctx context.Context, key string, offset, length int64) (io.ReadCloser, int64, error) {
@@ -170,7 +147,7 @@ func (b *bucket) open(ctx context.Context, key string, offset, length int64) (io
 	ctx, cancel := context.WithCancelCause(ctx)
 	body := &patientReader{ctx: ctx, cancel: cancel, patience: b.patience}
 	body.timer = time.AfterFunc(b.patience, func() { cancel(errSilent) })
-	reader, size, err := b.get(ctx, key, offset, length)
+	reader, size, err := b.client.Get(ctx, b.prefix+key, offset, length)
 	body.timer.Stop()
 	if err == nil {
 		body.reader = reader
@@ -188,44 +165,22 @@ func (b *bucket) open(ctx context.Context, key string, offset, length int64) (io
 	return io.NopCloser(eof{}), object.Size, nil
 }
 
-// get reads a part of an object and gives the size of the whole.
-func (b *bucket) get(ctx context.Context, key string, offset, length int64) (io.ReadCloser, int64, error) {
-	var options minio.GetObjectOptions
-	switch {
-	case length > 0:
-		options.Set("Range", fmt.Sprintf("bytes=%d-%d", offset, offset+length-1))
-	case offset > 0:
-		options.Set("Range", fmt.Sprintf("bytes=%d-", offset))
-	}
-	reader, object, header, err := b.client.GetObject(ctx, b.name, b.options.prefix+key, options)
-	if err != nil {
-		return nil, 0, err
-	}
-	size := object.Size
-	if _, total, partial := strings.Cut(header.Get("Content-Range"), "/"); partial {
-		if size, err = strconv.ParseInt(total, 10, 64); err != nil {
-			return nil, 0, errors.Join(fmt.Errorf("Content-Range: %w", err), reader.Close())
-		}
-	}
-	return reader, size, nil
-}
-
 func (*bucket) file(string) (*os.File, error) { return nil, ErrNotLocal }
 
 func (b *bucket) stat(ctx context.Context, key string) (Object, error) {
 	ctx, cancel := context.WithTimeout(ctx, b.patience)
 	defer cancel()
-	object, err := b.client.StatObject(ctx, b.name, b.options.prefix+key, minio.StatObjectOptions{})
+	size, modified, err := b.client.Stat(ctx, b.prefix+key)
 	if err != nil {
 		return Object{}, bucketError(err)
 	}
-	return Object{Size: object.Size, KeptAt: object.LastModified}, nil
+	return Object{Size: size, KeptAt: modified}, nil
 }
 
 func (b *bucket) remove(ctx context.Context, key string) error {
 	ctx, cancel := context.WithTimeout(ctx, b.patience)
 	defer cancel()
-	if err := b.client.RemoveObject(ctx, b.name, b.options.prefix+key, minio.RemoveObjectOptions{}); err != nil {
+	if err := b.client.Delete(ctx, b.prefix+key); err != nil {
 		return bucketError(err)
 	}
 	return nil
@@ -266,7 +221,7 @@ func (b *bucket) removeOld(ctx context.Context, key string, keptAt time.Time) er
 	}
 	ctx, cancel := context.WithTimeout(ctx, b.patience)
 	defer cancel()
-	err := b.presigned(ctx, http.MethodDelete, b.options.prefix+key, "X-Amz-If-Match-Last-Modified-Time", keptAt.UTC().Format(http.TimeFormat))
+	err := b.client.DeleteIfModifiedAt(ctx, b.prefix+key, keptAt)
 	if status := statusOf(err); status == http.StatusBadRequest || status == http.StatusNotImplemented {
 		err = b.remove(ctx, key)
 		b.unconditional.Store(err == nil)
@@ -280,44 +235,34 @@ func (b *bucket) removeOld(ctx context.Context, key string, keptAt time.Time) er
 
 // statusOf is the HTTP status of the answer that an error is about; 0 if there was no answer.
 func statusOf(err error) int {
-	var answer minio.ErrorResponse
+	var answer *s3.Error
 	if !errors.As(err, &answer) {
 		return 0
 	}
-	return answer.StatusCode
+	return answer.Status
 }
 
 func (b *bucket) list(ctx context.Context, after string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		ctx, cancel := context.WithCancelCause(ctx)
-		defer cancel(nil)
-		options := minio.ListObjectsOptions{Prefix: b.options.prefix + keyPrefix, Recursive: true}
 		if after != "" {
-			options.StartAfter = b.options.prefix + after
+			after = b.prefix + after
 		}
-		timer := time.AfterFunc(b.patience, func() { cancel(errSilent) })
-		defer timer.Stop()
-		for object := range b.client.ListObjectsIter(ctx, b.name, options) {
-			timer.Stop() // while the caller works
-			if object.Err != nil {
-				yield("", bucketError(errors.Join(object.Err, context.Cause(ctx))))
+		for key, err := range b.client.List(ctx, b.prefix+keyPrefix, after, b.patience) {
+			if err != nil {
+				yield("", bucketError(err))
 				return
 			}
-			if !yield(strings.TrimPrefix(object.Key, b.options.prefix), nil) {
+			if !yield(strings.TrimPrefix(key, b.prefix), nil) {
 				return
 			}
-			timer.Reset(b.patience)
 		}
 	}
 }
 
 func (*bucket) tidy(context.Context, time.Time) error { return nil }
 
-// bucketError adds the kind of error. It leaves out the URL of a request, which may be signed.
+// bucketError adds the kind of an error.
 func bucketError(err error) error {
-	if failed := (*url.Error)(nil); errors.As(err, &failed) && !errors.Is(err, errSilent) {
-		err = failed.Err
-	}
 	if statusOf(err) == http.StatusNotFound {
 		return fmt.Errorf("%w: %w", ErrObjectNotFound, err)
 	}

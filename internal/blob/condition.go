@@ -6,13 +6,13 @@ import (
 	"sync/atomic"
 )
 
-// condition is whether a place that keeps files worked when it was last used.
+// condition records whether a store worked when it was last used.
 type condition struct {
 	broken atomic.Bool
 	fault  atomic.Pointer[error]
 }
 
-// Fault is why it does not work; nil while it works.
+// Fault returns why the store does not work, or nil.
 func (c *condition) Fault() error {
 	if fault := c.fault.Load(); fault != nil {
 		return *fault
@@ -20,11 +20,11 @@ func (c *condition) Fault() error {
 	return nil
 }
 
-// Working reports whether the last use did not fail for the store's own fault. [Objects.Probe] and
+// Working reports whether the last use did not fail with [ErrUnavailable]. [Objects.Probe] and
 // [Incoming.Probe] are uses, too.
 func (c *condition) Working() bool { return !c.broken.Load() }
 
-// noted remembers what an error says about the store, and returns it. A caller who went away says
+// noted records the condition that an error implies, and returns the error. A canceled call implies
 // nothing.
 func (c *condition) noted(err error) error {
 	if broken := errors.Is(err, ErrUnavailable); !errors.Is(err, context.Canceled) && broken != c.broken.Load() {

@@ -17,28 +17,28 @@ import (
 	"time"
 )
 
-// incoming holds files that are being written. It is on the file system of the objects, so that
-// they can be renamed into place.
+// incoming is the directory of files that are being written. It is on the file system of the
+// objects, so that they can be renamed into place.
 const incoming = "incoming"
 
-// condemned holds objects that a sweep has taken away and not yet removed.
+// condemned is the directory of objects that a sweep is removing.
 const condemned = "condemned"
 
-// directory keeps objects in files. It uses names of its own making only.
+// directory stores objects as files. It uses only names that it made.
 type directory struct {
-	root   string
-	looked func() // for tests: between the look at an object and its removal
+	root      string
+	onChecked func() // called by tests between the check of an object and its removal
 }
 
 func openDirectory(path string) (*directory, error) {
 	if path == "" {
-		return nil, errors.New("it has no name: want file:DIR")
+		return nil, errors.New("the directory has no name: want file:DIR")
 	}
 	root, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
 	}
-	d := &directory{root: root, looked: func() {}}
+	d := &directory{root: root, onChecked: func() {}}
 	for _, dir := range []string{keyPrefix, incoming, condemned} {
 		if err := os.MkdirAll(d.path(dir), 0o700); err != nil {
 			return nil, err
@@ -78,7 +78,7 @@ func (d *directory) put(ctx context.Context, key string, source io.Reader, _ int
 	return file.Close()
 }
 
-// install gives a written file its name, durably.
+// install renames a written file into place, durably.
 func (d *directory) install(from, to string) error {
 	dir := filepath.Dir(to)
 	err := os.Mkdir(dir, 0o700)
@@ -144,17 +144,17 @@ func (d *directory) remove(_ context.Context, key string) error {
 	return nil
 }
 
-// sweep takes the object away before it looks at it for the last time: from then on a put of the
-// same bytes, also by another process, makes a file of its own, and one that came just before is
-// what was taken and looks new. Such a one goes back; readers in other processes miss it for that
-// moment, and nothing is lost.
+// sweep moves the object away before it checks its time again. A put of the same bytes after the
+// move, also by another process, makes a new file; a put just before the move makes the moved file
+// new, which is then restored. Readers in other processes miss it for that moment, but it is not
+// lost.
 func (d *directory) sweep(ctx context.Context, key string, before time.Time) (bool, error) {
 	object, err := d.stat(ctx, key)
 	if err != nil || !object.KeptAt.Before(before) {
 		return false, err
 	}
-	d.looked()
-	taken := path.Join(condemned, path.Base(key)+"."+rand.Text()) // no other sweep has it
+	d.onChecked()
+	taken := path.Join(condemned, path.Base(key)+"."+rand.Text()) // a unique name
 	if err := os.Rename(d.path(key), d.path(taken)); err != nil {
 		return false, storeFault(err)
 	}
@@ -167,8 +167,8 @@ func (d *directory) sweep(ctx context.Context, key string, before time.Time) (bo
 	return false, errors.Join(err, d.restore(taken))
 }
 
-// restore gives a condemned object its name back. It is new then: it may replace one that was put
-// meanwhile, which must not look older.
+// restore moves a condemned object back and makes it new: it may replace one that was put
+// meanwhile, which must not become older.
 func (d *directory) restore(taken string) error {
 	digits, _, _ := strings.Cut(path.Base(taken), ".")
 	key := keyPrefix + digits[:min(2, len(digits))] + "/" + digits
@@ -180,7 +180,7 @@ func (d *directory) restore(taken string) error {
 	if err == nil {
 		err = d.install(d.path(taken), d.path(key))
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // or another process has brought it back
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // another process may have restored it
 		return storeFault(err)
 	}
 	return nil
@@ -189,7 +189,7 @@ func (d *directory) restore(taken string) error {
 // list reads one of the 256 directories at a time.
 func (d *directory) list(ctx context.Context, after string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		shards, err := os.ReadDir(d.path(keyPrefix)) // in order
+		shards, err := os.ReadDir(d.path(keyPrefix)) // sorted
 		if err != nil {
 			yield("", storeFault(err))
 			return
@@ -213,8 +213,8 @@ func (d *directory) list(ctx context.Context, after string) iter.Seq2[string, er
 	}
 }
 
-// tidy removes what writes that were cut short have left behind, and gives back what sweeps that
-// were cut short have taken away: nobody knows any more whether those looked new.
+// tidy removes files of interrupted writes and restores objects of interrupted sweeps, which may
+// have been put again.
 func (d *directory) tidy(_ context.Context, before time.Time) error {
 	var faults []error
 	entries, err := os.ReadDir(d.path(incoming))
@@ -233,13 +233,13 @@ func (d *directory) tidy(_ context.Context, before time.Time) error {
 	for _, entry := range entries {
 		faults = append(faults, d.restore(path.Join(condemned, entry.Name())))
 	}
-	if err := cmp.Or(faults...); err != nil { // one stands for all
+	if err := cmp.Or(faults...); err != nil { // the first is enough
 		return storeFault(err)
 	}
 	return nil
 }
 
-// storeFault says what kind of fault an error of the file system is.
+// storeFault classifies an error of the file system.
 func storeFault(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: %w", ErrObjectNotFound, err)
@@ -247,7 +247,7 @@ func storeFault(err error) error {
 	return diskFault(err)
 }
 
-// diskFault says what kind of fault an error of the disk is.
+// diskFault classifies an error of the disk.
 func diskFault(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		return fmt.Errorf("%w: %w", ErrNoRoom, err)
@@ -255,7 +255,7 @@ func diskFault(err error) error {
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
 
-// probeDirectory writes what a small file needs, and takes it back.
+// probeDirectory writes a small file and removes it.
 func probeDirectory(dir string) (err error) {
 	file, err := os.CreateTemp(dir, "probe-*")
 	if err != nil {
@@ -268,7 +268,7 @@ func probeDirectory(dir string) (err error) {
 	return nil
 }
 
-// interruptible ends a copy when its context ends.
+// interruptible is a reader that fails when its context ends.
 type interruptible struct {
 	ctx    context.Context
 	source io.Reader

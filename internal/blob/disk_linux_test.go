@@ -17,14 +17,13 @@ import (
 	"github.com/sortie-labs/sortie/internal/blob"
 )
 
-// fullDisk is the argument with which this program fills a disk of its own, mounted where nobody
-// else sees it.
+// fullDisk is the argument with which this program mounts and fills a disk in its own namespace.
 const fullDisk = "full-disk"
 
-func TestAFullDisk(t *testing.T) {
+func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	if err := exec.Command("unshare", "--user", "--mount", "true").Run(); err != nil {
-		t.Skipf("this kernel lets no user mount a disk of his own: %v", err)
+		t.Skipf("this kernel does not let users mount disks: %v", err)
 	}
 	self := exec.Command(os.Args[0], fullDisk, t.TempDir())
 	self.SysProcAttr = &syscall.SysProcAttr{
@@ -33,7 +32,7 @@ func TestAFullDisk(t *testing.T) {
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
 	}
 	if output, err := self.CombinedOutput(); err != nil {
-		t.Errorf("%v: %s", err, output)
+		t.Errorf("run on a full disk: %v: %s", err, output)
 	}
 }
 
@@ -59,19 +58,19 @@ func fillDisk(dir string) error {
 	}
 	large, small := make([]byte, 4<<20), make([]byte, 1000)
 	if err := keep(objects, outside, large); !errors.Is(err, blob.ErrUnavailable) || !errors.Is(err, blob.ErrNoRoom) {
-		return fmt.Errorf("keep more than fits: %w", err)
+		return fmt.Errorf("put more than fits: got %w, want ErrNoRoom", err)
 	}
 	if objects.Working() {
-		return errors.New("a full disk seems to work")
+		return errors.New("Working on a full disk: got true, want false")
 	}
-	if err := keep(objects, outside, small); err != nil || !objects.Working() { // what did not fit is gone again
-		return fmt.Errorf("keep what fits: %w", err)
+	if err := keep(objects, outside, small); err != nil || !objects.Working() { // the failed put left nothing
+		return fmt.Errorf("put what fits: %w", err)
 	}
 	return errors.Join(uploadToNearlyFullDisk(disk), uploadToFullDisk(disk))
 }
 
-// uploadToNearlyFullDisk tries to take the last of a disk, which is for others: on it there may be
-// the database.
+// uploadToNearlyFullDisk uploads to a disk with only the reserve left, which is for other data,
+// like a database.
 func uploadToNearlyFullDisk(disk string) error {
 	incoming, err := blob.OpenIncoming(filepath.Join(disk, "uploads"))
 	if err != nil {
@@ -90,15 +89,15 @@ func uploadToNearlyFullDisk(disk string) error {
 		return err
 	}
 	if n, err := upload.Append(context.Background(), bytes.NewReader(make([]byte, 8<<10)), 8<<10); n != 0 || !errors.Is(err, blob.ErrNoRoom) {
-		return fmt.Errorf("an upload took the last of the disk: %d bytes, %w", n, err)
+		return fmt.Errorf("an upload to the reserve: got %d bytes, %w, want ErrNoRoom", n, err)
 	}
 	if err := os.WriteFile(filepath.Join(disk, "database"), make([]byte, 8<<10), 0o600); err != nil {
-		return fmt.Errorf("others have no room: %w", err)
+		return fmt.Errorf("write other data to the reserve: %w", err)
 	}
 	return errors.Join(os.Remove(ballast), os.Remove(filepath.Join(disk, "database")), upload.Remove())
 }
 
-// uploadToFullDisk fills the disk with an upload, which goes on when there is room again.
+// uploadToFullDisk fills the disk with an upload, which continues when there is room again.
 func uploadToFullDisk(disk string) (err error) {
 	incoming, err := blob.OpenIncoming(filepath.Join(disk, "uploads"))
 	if err != nil {
@@ -118,22 +117,22 @@ func uploadToFullDisk(disk string) (err error) {
 	}
 	n, err := upload.Append(context.Background(), bytes.NewReader(data), int64(len(data)))
 	if !errors.Is(err, blob.ErrNoRoom) || !errors.Is(err, blob.ErrUnavailable) || n != upload.Size() || n == 0 || n == int64(len(data)) {
-		return fmt.Errorf("upload more than fits: %d bytes, %w", n, err)
+		return fmt.Errorf("upload more than fits: got %d bytes, %w, want a part and ErrNoRoom", n, err)
 	}
 	if err := incoming.Probe(); !errors.Is(err, blob.ErrNoRoom) || incoming.Working() {
-		return fmt.Errorf("a full disk seems to work: %w", err)
+		return fmt.Errorf("probe of a full disk: got %w, want ErrNoRoom", err)
 	}
 	if err := os.Remove(ballast); err != nil {
 		return err
 	}
 	if err := incoming.Probe(); err != nil || !incoming.Working() {
-		return fmt.Errorf("a disk with room does not work: %w", err)
+		return fmt.Errorf("probe of a disk with room: %w", err)
 	}
 	if _, err := upload.Append(context.Background(), bytes.NewReader(data[n:]), int64(len(data))); err != nil {
-		return fmt.Errorf("go on when there is room: %w", err)
+		return fmt.Errorf("continue when there is room: %w", err)
 	}
 	if _, hash, err := upload.Finish(); err != nil || hash != sortie.Hash(sha256.Sum256(data)) {
-		return fmt.Errorf("another file came of it: %w", err)
+		return fmt.Errorf("the finished upload has another hash: %w", err)
 	}
 	return upload.Remove()
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// SetPatience says how long a bucket may be silent.
+// SetPatience sets how long a bucket may be silent.
 func (o *Objects) SetPatience(d time.Duration) { o.store.(*bucket).patience = d }
 
-// MayPut reports whether a put would begin at once.
+// MayPut reports whether a put of the hash would begin at once.
 func (o *Objects) MayPut(hash sortie.Hash) bool {
 	putting := &o.putting[hash[0]]
 	if !putting.TryRLock() {
@@ -21,15 +21,30 @@ func (o *Objects) MayPut(hash sortie.Hash) bool {
 	return true
 }
 
-// OnLooked has a function called when a sweep of a directory has looked at an object that it will
-// remove.
-func (o *Objects) OnLooked(fn func()) { o.store.(*directory).looked = fn }
+// OnChecked sets a function that a sweep of a directory calls between the check of an object and
+// its removal.
+func (o *Objects) OnChecked(fn func()) { o.store.(*directory).onChecked = fn }
 
-// Has reports whether an object is kept.
+// Has reports whether an object is stored.
 func (o *Objects) Has(ctx context.Context, hash sortie.Hash) (bool, error) {
 	_, err := o.Stat(ctx, hash)
 	if errors.Is(err, ErrObjectNotFound) {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// Delete removes an object. A missing object is not an error.
+func (o *Objects) Delete(ctx context.Context, hash sortie.Hash) error {
+	var err error
+	switch store := o.store.(type) {
+	case *directory:
+		err = store.remove(ctx, objectKey(hash))
+	case *bucket:
+		err = store.remove(ctx, objectKey(hash))
+	}
+	if errors.Is(err, ErrObjectNotFound) {
+		return nil
+	}
+	return err
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// Fetch gives an object as a file that others can open by its path: the object's own, or one that
-// was downloaded for this. Call done when it is no longer needed. Never write to it.
+// Fetch returns the path of a file with the bytes of an object: the object's own file, or one that
+// was downloaded. Call done when it is no longer needed. Do not write to it.
 func (o *Objects) Fetch(ctx context.Context, hash sortie.Hash) (path string, done func(), err error) {
 	file, err := o.store.file(objectKey(hash))
 	switch {
@@ -35,7 +35,7 @@ func (o *Objects) fetch(ctx context.Context, hash sortie.Hash) (path string, don
 	if err != nil {
 		return "", nil, diskFault(err)
 	}
-	remove := func() { _ = os.RemoveAll(dir) } // what cannot be removed now is tidied later
+	remove := func() { _ = os.RemoveAll(dir) } // Tidy removes it later if this fails
 	path = filepath.Join(dir, "object")
 	if err := o.download(ctx, hash, path); err != nil {
 		remove()

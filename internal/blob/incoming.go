@@ -19,31 +19,30 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// ErrUploadBusy says that somebody else is writing to the upload now, in this process or in another
-// one on the same directory.
+// ErrUploadBusy is returned while another request writes to the upload, in this process or in
+// another one on the same directory.
 var ErrUploadBusy = errors.New("the upload is being written to by another request")
 
-// Incoming keeps uploads while they come in, each in a file of a local directory. How far an upload
-// has got is the length of its file, so there is nothing else to keep: it goes on where it was
-// after a cut connection, a kill, or a power cut. It is safe for use by many at once, in several
-// processes too if they share the directory.
+// Incoming stores uploads until they are complete, each in a file of a local directory. The offset
+// of an upload is the length of its file, so it continues after a cut connection, a kill, or a
+// power cut. It is safe for concurrent use, also by several processes that share the directory.
 type Incoming struct {
 	dir  string
 	root *os.Root
 	mu   sync.Mutex
-	busy map[string]bool // uploads that somebody in this process has open
+	busy map[string]bool // uploads that this process has open
 
 	condition
 }
 
 const uploadSuffix = ".upload"
 
-// uploadID is what names an upload: nothing that means anything to a file system, and nothing that
-// one without capital letters confuses.
+// uploadID matches ids of uploads: names without meaning to a file system, also to one that ignores
+// case.
 var uploadID = regexp.MustCompile(`^[0-9a-z_]{1,64}$`)
 
-// OpenIncoming opens the directory, which is made if it does not exist. It fails when nothing could
-// be written there.
+// OpenIncoming opens the directory and creates it if it does not exist. It fails if nothing can be
+// written there.
 func OpenIncoming(dir string) (*Incoming, error) {
 	opened, err := openIncoming(dir)
 	if err != nil {
@@ -54,7 +53,7 @@ func OpenIncoming(dir string) (*Incoming, error) {
 
 func openIncoming(dir string) (*Incoming, error) {
 	if dir == "" {
-		return nil, errors.New("it has no name")
+		return nil, errors.New("the directory has no name")
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -73,47 +72,47 @@ func openIncoming(dir string) (*Incoming, error) {
 	return &Incoming{dir: dir, root: root, busy: make(map[string]bool)}, nil
 }
 
-// Close gives back what the directory holds on to.
+// Close releases the directory.
 func (i *Incoming) Close() error { return i.root.Close() }
 
-// Uploads leave some of the disk to others, above all to a database on the same one: strangers can
-// fill what they get.
+// Uploads leave a part of the disk free for other data, like a database on the same disk: strangers
+// could fill all of it.
 const (
-	reservePart = 20      // of the disk: one twentieth
-	mostReserve = 1 << 30 // on a large one
+	reservePart = 20      // one twentieth of the disk
+	mostReserve = 1 << 30 // at most, on a large disk
 
-	roomInterval = 1 << 20 // bytes between two looks at it
+	roomInterval = 1 << 20 // bytes between two checks of the free space
 )
 
-// Room is how many bytes of uploads the disk has room for.
+// Room returns how many bytes of uploads fit on the disk.
 func (i *Incoming) Room() int64 {
 	free, all, err := room(i.dir)
 	if err != nil {
-		return math.MaxInt64 // unknown; hasRoom and writing tell
+		return math.MaxInt64 // unknown; writes fail when the disk is full
 	}
 	kept := min(all/reservePart, mostReserve)
 	return int64(min(free-min(free, kept), math.MaxInt64))
 }
 
-// hasRoom fails when the disk has nothing left for uploads.
+// hasRoom fails if the disk has no room for uploads.
 func (i *Incoming) hasRoom() error {
 	free, all, err := room(i.dir)
 	if err == nil && free < min(all/reservePart, mostReserve) {
-		return fmt.Errorf("%w: what is left of it is kept for others than uploads", ErrNoRoom)
+		return fmt.Errorf("%w: the rest is reserved for other data than uploads", ErrNoRoom)
 	}
-	return nil // whoever cannot be asked is asked by writing
+	return nil // if unknown, writes fail when the disk is full
 }
 
-// Probe fails when nothing could be written now.
+// Probe fails if nothing can be written now.
 func (i *Incoming) Probe() error {
 	if err := i.noted(errors.Join(i.hasRoom(), probeDirectory(i.dir))); err != nil {
-		return fmt.Errorf("try the directory of uploads: %w", err)
+		return fmt.Errorf("probe the directory of uploads: %w", err)
 	}
 	return nil
 }
 
-// Open takes the turn to write to an upload, which begins empty, until [Partial.Close]. It gives
-// [ErrUploadBusy] while somebody else has it.
+// Open opens an upload for writing until [Partial.Close]. A new upload is empty. It returns
+// [ErrUploadBusy] while another request has the upload open.
 func (i *Incoming) Open(id string) (*Partial, error) {
 	if !uploadID.MatchString(id) {
 		return nil, fmt.Errorf("open upload: %.80q is not the id of an upload", id)
@@ -145,9 +144,8 @@ func (i *Incoming) leave(id string) {
 	delete(i.busy, id)
 }
 
-// openLocked opens a file and keeps other processes from doing so. Whoever had the turn before may
-// have removed the file between the opening and the lock: then it is one that nobody else will see,
-// and it starts over.
+// openLocked opens and locks a file. The previous writer may have removed the file between the
+// opening and the lock; then it opens the file again.
 func (i *Incoming) openLocked(name string) (*os.File, int64, error) {
 	for {
 		file, err := i.root.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
@@ -190,8 +188,8 @@ func (i *Incoming) lock(file *os.File, name string) (size int64, current bool, e
 	return opened.Size(), true, nil
 }
 
-// Discard removes an upload that nobody waits for. It gives [ErrUploadBusy] while somebody writes
-// to it.
+// Discard removes an upload that is no longer needed. It returns [ErrUploadBusy] while a request
+// writes to it.
 func (i *Incoming) Discard(id string) error {
 	if _, err := i.root.Stat(id + uploadSuffix); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -203,7 +201,7 @@ func (i *Incoming) Discard(id string) error {
 	return errors.Join(partial.Remove(), partial.Close())
 }
 
-// Tidy removes the uploads that nobody has written to since the given time.
+// Tidy removes the uploads that were last written to before the given time.
 func (i *Incoming) Tidy(before time.Time) error {
 	entries, err := fs.ReadDir(i.root.FS(), ".")
 	if err != nil {
@@ -222,7 +220,7 @@ func (i *Incoming) Tidy(before time.Time) error {
 	return nil
 }
 
-// remove looks again when the upload is ours: somebody may have written to it meanwhile.
+// remove checks the time again under the lock: the upload may have been written to meanwhile.
 func (i *Incoming) remove(id string, before time.Time) error {
 	partial, err := i.Open(id)
 	if err != nil {
@@ -235,33 +233,33 @@ func (i *Incoming) remove(id string, before time.Time) error {
 	return errors.Join(err, partial.Close())
 }
 
-// Partial is an upload that has its writer. It is for one goroutine at a time.
+// Partial is an upload that is open for writing. It is not safe for concurrent use.
 type Partial struct {
 	incoming *Incoming
 	id       string
 	file     *os.File
 	size     int64
-	sum      hash.Hash // of the first summed bytes: an upload that comes in one go need not be read again
+	sum      hash.Hash // of the first summed bytes, so that an upload in one request is not read again
 	summed   int64
 }
 
-// Size is how many bytes have come.
+// Size returns the number of bytes received.
 func (p *Partial) Size() int64 { return p.size }
 
-// uploadBuffer is what an upload reads at once. It is small because thousands of slow uploads may
-// hold one each.
+// uploadBuffer is the buffer of an upload. It is small because thousands of slow uploads may hold
+// one each.
 const uploadBuffer = 16 << 10
 
 var uploadBuffers = sync.Pool{New: func() any { return new([uploadBuffer]byte) }}
 
-// Append adds what a reader gives, but never more than limit bytes. It returns how many were added,
-// and they stay whatever happens to the reader, the caller or the machine. The reader's fault is
-// returned as it came; [ErrNoRoom] and other kinds of [ErrUnavailable] are the disk's.
+// Append adds the bytes of a reader, at most limit. It returns how many were added; these are
+// durable, even if an error is returned. Errors of the reader are returned as they are; [ErrNoRoom]
+// and other kinds of [ErrUnavailable] are errors of the disk.
 func (p *Partial) Append(ctx context.Context, r io.Reader, limit int64) (n int64, err error) {
 	before := p.size
 	err = p.copy(io.LimitReader(interruptible{ctx, r}, limit))
 	if syncErr := p.file.Sync(); syncErr != nil {
-		// Which of these bytes the disk has is unknown.
+		// It is unknown which of these bytes are on disk.
 		err = errors.Join(err, diskFault(syncErr), p.cut(before))
 	}
 	if p.incoming.noted(err) != nil {
@@ -274,7 +272,7 @@ func (p *Partial) copy(r io.Reader) error {
 	buffer := uploadBuffers.Get().(*[uploadBuffer]byte)
 	defer uploadBuffers.Put(buffer)
 	for due := p.size; ; {
-		if p.size >= due { // asking costs about as much as writing a buffer
+		if p.size >= due { // a check costs about as much as writing a buffer
 			if err := p.incoming.hasRoom(); err != nil {
 				return err
 			}
@@ -298,7 +296,7 @@ func (p *Partial) copy(r io.Reader) error {
 	}
 }
 
-// Cut forgets what has come behind a size.
+// Cut truncates the upload to a size.
 func (p *Partial) Cut(size int64) error {
 	if err := p.cut(min(size, p.size)); err != nil {
 		return fmt.Errorf("cut upload %s: %w", p.id, err)
@@ -315,8 +313,8 @@ func (p *Partial) cut(size int64) error {
 	return nil
 }
 
-// Finish gives the file that has come, whole and on disk, and the hash of its bytes. The file may
-// be read until [Partial.Close]. An upload that was finished may be finished again.
+// Finish returns the path of the complete file, which is on disk, and the hash of its bytes. The
+// file may be read until [Partial.Close]. Finish may be called again.
 func (p *Partial) Finish() (path string, hash sortie.Hash, err error) {
 	if err := p.file.Sync(); err != nil {
 		return "", sortie.Hash{}, fmt.Errorf("finish upload %s: %w", p.id, diskFault(err))
@@ -332,8 +330,7 @@ func (p *Partial) Finish() (path string, hash sortie.Hash, err error) {
 	return filepath.Join(p.incoming.dir, p.id+uploadSuffix), sortie.Hash(p.sum.Sum(nil)), nil
 }
 
-// Remove deletes what has come and ends the turn: whoever has the next one begins with nothing.
-// Without the turn it does nothing.
+// Remove deletes the upload and closes it. On a closed upload it does nothing.
 func (p *Partial) Remove() error {
 	if p.file == nil {
 		return nil
@@ -344,7 +341,7 @@ func (p *Partial) Remove() error {
 	return p.Close()
 }
 
-// Close ends the turn. What has come stays. Closing again does nothing.
+// Close closes the upload and keeps its bytes. Closing again does nothing.
 func (p *Partial) Close() error {
 	if p.file == nil {
 		return nil

@@ -56,7 +56,7 @@ func appendTo(t rapid.TB, partial *blob.Partial, data []byte) {
 	before := partial.Size()
 	n, err := partial.Append(context.Background(), bytes.NewReader(data), int64(len(data)))
 	if err != nil || n != int64(len(data)) || partial.Size() != before+n {
-		t.Fatalf("appended %d of %d bytes to %d, now %d: %v", n, len(data), before, partial.Size(), err)
+		t.Fatalf("append %d bytes to %d: got %d appended, size %d, error %v", len(data), before, n, partial.Size(), err)
 	}
 }
 
@@ -75,8 +75,8 @@ func finish(t rapid.TB, partial *blob.Partial, want []byte) {
 	}
 }
 
-// A connection breaks at 99 %, the service is restarted, and the rest comes.
-func TestAnUploadGoesOnWhereItWas(t *testing.T) {
+// A connection breaks at 99 %, the service is restarted, and the upload continues.
+func TestUploadContinuesAfterARestart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	data, _, _ := randomFile(t, 1<<20)
@@ -86,7 +86,7 @@ func TestAnUploadGoesOnWhereItWas(t *testing.T) {
 	before := openPartial(t, openIncoming(t, dir), uploadID)
 	n, err := before.Append(t.Context(), io.MultiReader(bytes.NewReader(data[:cut]), iotest.ErrReader(lost)), int64(len(data)))
 	if n != int64(cut) || !errors.Is(err, lost) || errors.Is(err, blob.ErrUnavailable) {
-		t.Errorf("cut at %d: %d, %v", cut, n, err)
+		t.Errorf("append up to a broken connection: got %d bytes, %v, want %d and the reader's error", n, err, cut)
 	}
 	if err := before.Close(); err != nil {
 		t.Fatal(err)
@@ -94,17 +94,20 @@ func TestAnUploadGoesOnWhereItWas(t *testing.T) {
 
 	after := openPartial(t, openIncoming(t, dir), uploadID)
 	if after.Size() != int64(cut) {
-		t.Fatalf("%d bytes are left of %d", after.Size(), cut)
+		t.Fatalf("after a restart the upload has %d bytes, want %d", after.Size(), cut)
 	}
 	appendTo(t, after, data[cut:])
 	finish(t, after, data)
-	finish(t, after, data) // as after an answer that was lost
+	finish(t, after, data) // after a lost answer
 }
 
-// However an upload is cut into requests, restarted or started over, the file and its hash are
-// those of the bytes that count.
+// An upload in any sequence of requests, restarts and truncations ends with the right file and
+// hash.
 func TestUploadsInPieces(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: takes seconds")
+	}
 	incoming := openIncoming(t, t.TempDir())
 	rapid.Check(t, func(t *rapid.T) {
 		partial, err := incoming.Open(uploadID)
@@ -127,7 +130,7 @@ func TestUploadsInPieces(t *testing.T) {
 				limit := rapid.IntRange(0, 20).Draw(t, "limit")
 				n, err := partial.Append(context.Background(), bytes.NewReader(make([]byte, 50)), int64(limit))
 				if n != int64(limit) || err != nil {
-					t.Fatalf("%d of at most %d bytes: %v", n, limit, err)
+					t.Fatalf("append with a limit: got %d bytes, want %d: %v", n, limit, err)
 				}
 				want = append(want, make([]byte, limit)...)
 			},
@@ -150,14 +153,14 @@ func TestUploadsInPieces(t *testing.T) {
 	})
 }
 
-func TestAnUploadHasOneWriter(t *testing.T) {
+func TestUploadHasOneWriter(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	first, second := openIncoming(t, dir), openIncoming(t, dir) // two processes, as far as the lock can tell
+	first, second := openIncoming(t, dir), openIncoming(t, dir) // as two processes
 	writer := openPartial(t, first, uploadID)
 	for _, incoming := range []*blob.Incoming{first, second} {
 		if _, err := incoming.Open(uploadID); !errors.Is(err, blob.ErrUploadBusy) {
-			t.Errorf("a second writer: %v", err)
+			t.Errorf("open by a second writer: got %v, want ErrUploadBusy", err)
 		}
 		other := openPartial(t, incoming, uploadID+"0")
 		if err := other.Close(); err != nil {
@@ -175,14 +178,17 @@ func TestAnUploadHasOneWriter(t *testing.T) {
 		t.Errorf("the next writer finds %d bytes, want 4", next.Size())
 	}
 	if _, err := first.Open(uploadID); !errors.Is(err, blob.ErrUploadBusy) {
-		t.Errorf("closing twice let two in: %v", err)
+		t.Errorf("open after another writer closed twice: got %v, want ErrUploadBusy", err)
 	}
 }
 
-// Writers come and go, and some remove the upload. None may write to a file that another has
+// Writers open, remove and close an upload concurrently. None may write to a file that another has
 // removed.
-func TestWritersThatRemove(t *testing.T) {
+func TestConcurrentRemove(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: takes seconds")
+	}
 	dir := t.TempDir()
 	path := filepath.Join(dir, uploadID+".upload")
 	var writers atomic.Int64
@@ -201,10 +207,10 @@ func TestWritersThatRemove(t *testing.T) {
 				}
 				turn++
 				if writers.Add(1) != 1 {
-					t.Error("two writers at once")
+					t.Error("two writers have the upload open, want one")
 				}
 				if _, err := os.Stat(path); err != nil {
-					t.Errorf("the writer's file is gone: %v", err)
+					t.Errorf("stat of the writer's file: %v", err)
 				}
 				writers.Add(-1)
 				if (turn+worker)%2 == 0 {
@@ -219,27 +225,27 @@ func TestWritersThatRemove(t *testing.T) {
 	group.Wait()
 }
 
-func TestUploadsAreNamedByIDsOnly(t *testing.T) {
+func TestUploadIDs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	incoming := openIncoming(t, filepath.Join(dir, "in", "here"))
 	for _, id := range []string{"", ".", "..", "../x", "a/b", `a\b`, "a.b", "SUB", "a b", "a\x00", "a\n", "é", strings.Repeat("a", 65), "/etc/passwd"} {
 		if _, err := incoming.Open(id); err == nil || errors.Is(err, blob.ErrUploadBusy) {
-			t.Errorf("%q was opened: %v", id, err)
+			t.Errorf("open %q: got %v, want an error for the id", id, err)
 		}
 	}
 	if err := os.Symlink(filepath.Join(dir, "outside"), filepath.Join(dir, "in", "here", "linked.upload")); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := incoming.Open("linked"); err == nil {
-		t.Error("a link led out of the directory")
+		t.Error("open through a symbolic link: got no error, want one")
 	}
 	if _, err := os.Stat(filepath.Join(dir, "outside")); !errors.Is(err, os.ErrNotExist) {
-		t.Error("something was written outside of the directory:", err)
+		t.Error("a file was written outside of the directory:", err)
 	}
 }
 
-func TestAnUploadStopsWithItsRequest(t *testing.T) {
+func TestAppendStopsWithItsContext(t *testing.T) {
 	t.Parallel()
 	partial := openPartial(t, openIncoming(t, t.TempDir()), uploadID)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -248,7 +254,7 @@ func TestAnUploadStopsWithItsRequest(t *testing.T) {
 		return copy(p, "more"), nil
 	})
 	if n, err := partial.Append(ctx, endless, 1<<40); n != 4 || !errors.Is(err, context.Canceled) {
-		t.Errorf("%d bytes, %v", n, err)
+		t.Errorf("append with a canceled context: got %d bytes, %v, want 4 and canceled", n, err)
 	}
 }
 
@@ -256,7 +262,7 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-func TestOldUploadsAreTidied(t *testing.T) {
+func TestTidyRemovesOldUploads(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	incoming := openIncoming(t, dir)
@@ -284,18 +290,18 @@ func TestOldUploadsAreTidied(t *testing.T) {
 	}
 	left, err := filepath.Glob(filepath.Join(dir, "*"))
 	if err != nil || len(left) != 3 {
-		t.Errorf("left: %v, %v; want all but the old upload", left, err)
+		t.Errorf("left over: %v, %v; want all but the old upload", left, err)
 	}
 	if got := openPartial(t, incoming, "old").Size(); got != 0 {
-		t.Errorf("the old upload has %d bytes", got)
+		t.Errorf("the old upload has %d bytes, want 0", got)
 	}
 }
 
-func TestPlacesForUploadsThatDoNotWork(t *testing.T) {
+func TestOpenIncomingRefusesBadDirectories(t *testing.T) {
 	t.Parallel()
 	for _, dir := range []string{"", writeFile(t, nil), filepath.Join(writeFile(t, nil), "sub")} {
 		if _, err := blob.OpenIncoming(dir); err == nil {
-			t.Errorf("%q was opened", dir)
+			t.Errorf("open %q: got no error, want one", dir)
 		}
 	}
 }

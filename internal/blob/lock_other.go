@@ -4,8 +4,8 @@ package blob
 
 import "os"
 
-// lockFile leaves it at the turns within this process where files cannot be locked: there, one
-// process has the directory to itself.
+// lockFile does nothing where files cannot be locked: there, only one process may use the
+// directory.
 func lockFile(*os.File) error { return nil }
 
 func unlockFile(*os.File) error { return nil }

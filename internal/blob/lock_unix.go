@@ -8,8 +8,7 @@ import (
 	"syscall"
 )
 
-// lockFile keeps other processes from locking the file until [unlockFile], or until this process
-// ends.
+// lockFile locks the file against other processes until [unlockFile], or until this process ends.
 func lockFile(file *os.File) error {
 	err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
@@ -21,6 +20,6 @@ func lockFile(file *os.File) error {
 	return nil
 }
 
-// unlockFile gives the lock back. Closing the file is not enough in the moment in which a process
-// that is being started has a copy of it.
+// unlockFile releases the lock. Closing the file is not enough while a process that is being
+// started has a copy of its descriptor.
 func unlockFile(file *os.File) error { return syscall.Flock(int(file.Fd()), syscall.LOCK_UN) }

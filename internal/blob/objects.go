@@ -16,55 +16,53 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// What can be wrong with an object or the place where objects are kept.
+// Errors of objects and of the store.
 var (
 	ErrObjectNotFound = errors.New("no such object")
-	ErrObjectCorrupt  = errors.New("the object's bytes are not those of its name")
-	ErrUnavailable    = errors.New("the media store cannot be used now")
+	ErrObjectCorrupt  = errors.New("the object's bytes do not match its hash")
+	ErrUnavailable    = errors.New("the media store is unavailable")
 	ErrNoRoom         = fmt.Errorf("%w: its disk is full", ErrUnavailable)
 	ErrNotLocal       = errors.New("the media store is not a directory on this machine")
 )
 
-// Objects keeps files under the SHA-256 hash of their bytes. An object is there whole or not at
-// all, and never changes. It is safe for use by many at once, in several processes too.
+// Objects stores files under the SHA-256 hash of their bytes. An object exists completely or not at
+// all, and never changes. It is safe for concurrent use, also by several processes.
 type Objects struct {
-	TempDir string // where [Objects.Fetch] puts what it must download; the system's, if empty
+	TempDir string // directory of downloads of [Objects.Fetch]; the system's, if empty
 
 	condition
 	store   objectStore
-	putting [256]sync.RWMutex // by the first byte of the hash: a sweep leaves what is being put
+	putting [256]sync.RWMutex // by the first byte of the hash: keeps a sweep from removing what is being put
 }
 
-// Object is what [Objects.Stat] tells of an object.
+// Object is the result of [Objects.Stat].
 type Object struct {
 	Hash   sortie.Hash
 	Size   int64
 	KeptAt time.Time // when it was last put
 }
 
-// objectStore is a directory or a bucket. Its keys are those that objectKey makes.
+// objectStore is a directory or a bucket. Keys are made by objectKey.
 type objectStore interface {
-	// probe fails when nothing could be kept now.
+	// probe fails if nothing can be stored now.
 	probe(ctx context.Context) error
-	// put keeps size bytes of source. It calls verify when it has read them and before anybody can
-	// see them.
+	// put stores size bytes of source. It calls verify after it has read them and before the object
+	// becomes visible.
 	put(ctx context.Context, key string, source io.Reader, size int64, verify func() error) error
 	open(ctx context.Context, key string, offset, length int64) (io.ReadCloser, int64, error)
 	file(key string) (*os.File, error)
 	stat(ctx context.Context, key string) (Object, error)
-	remove(ctx context.Context, key string) error
-	// sweep removes an object that was last put before the given time, if it is, and reports
-	// whether it did.
+	// sweep removes an object if it was last put before the given time, and reports whether it did.
 	sweep(ctx context.Context, key string, before time.Time) (bool, error)
 	list(ctx context.Context, after string) iter.Seq2[string, error]
 	tidy(ctx context.Context, before time.Time) error
 	close() error
 }
 
-// OpenObjects opens the store that a URL names: file:DIR for a directory, which is made if it does
-// not exist, or s3://BUCKET?region=...&endpoint=... for a bucket, which must exist. It fails when
-// nothing could be kept there. A bucket that merely cannot be reached is opened all the same, not
-// [Objects.Working]: everything else need not wait for it.
+// OpenObjects opens the store of a URL: file:DIR for a directory, which is created if it does not
+// exist, or s3://BUCKET?region=...&endpoint=... for a bucket, which must exist. It fails if nothing
+// can be stored there. A bucket that cannot be reached is opened nevertheless, with
+// [Objects.Working] false, so that the service can start.
 func OpenObjects(ctx context.Context, url string) (*Objects, error) {
 	o := &Objects{}
 	var err error
@@ -73,7 +71,7 @@ func OpenObjects(ctx context.Context, url string) (*Objects, error) {
 	case scheme == "file":
 		o.store, err = openDirectory(strings.TrimPrefix(rest, "//"))
 	case scheme == "s3" && strings.HasPrefix(rest, "//"):
-		o.store, err = openBucket(ctx, url)
+		o.store, err = openBucket(url)
 	default:
 		return nil, fmt.Errorf("media store %.20q: want file:DIR or s3://BUCKET", scheme)
 	}
@@ -86,49 +84,49 @@ func OpenObjects(ctx context.Context, url string) (*Objects, error) {
 	return o, nil
 }
 
-// Probe fails when nothing could be kept now: with [ErrUnavailable] unless somebody must change
-// something first.
+// Probe fails if nothing can be stored now: with [ErrUnavailable] if a retry may succeed without a
+// change of the configuration.
 func (o *Objects) Probe(ctx context.Context) error {
 	if err := o.noted(o.store.probe(ctx)); err != nil {
-		return fmt.Errorf("try the media store: %w", err)
+		return fmt.Errorf("probe the media store: %w", err)
 	}
 	return nil
 }
 
-// Close gives back what the store holds on to.
+// Close releases the store.
 func (o *Objects) Close() error { return o.store.close() }
 
 const keyPrefix = "sha256/"
 
-// TempPattern names the temporary directories of downloaded objects and of ingest results, so that
-// one sweep of the directory removes both.
+// TempPattern is the name pattern of temporary directories of downloads and of ingest results.
+// ingest.Ingester.Tidy removes both.
 const TempPattern = "sortie-media-*"
 
-// objectKey spreads objects over 256 directories by the first byte of their hash.
+// objectKey distributes objects over 256 directories by the first byte of their hash.
 func objectKey(hash sortie.Hash) string {
 	digits := hex.EncodeToString(hash[:])
 	return keyPrefix + digits[:2] + "/" + digits
 }
 
-// parseKey is the reverse of objectKey. Of what others put into the store it says false.
+// parseKey is the inverse of objectKey. It reports false for other files in the store.
 func parseKey(key string) (hash sortie.Hash, ok bool) {
 	digits := key[strings.LastIndexByte(key, '/')+1:]
 	n, err := hex.Decode(hash[:], []byte(digits[:min(len(digits), 2*len(hash))]))
 	return hash, err == nil && n == len(hash) && objectKey(hash) == key
 }
 
-// Put keeps the file at path, if its bytes have the hash: [ErrObjectCorrupt] if not. When it
-// returns, the object survives a power cut. Putting what is already there is allowed, and makes it
-// new in the eyes of [Objects.Sweep].
+// Put stores the file at path if its bytes have the hash, or else returns [ErrObjectCorrupt]. When
+// it returns, the object survives a power cut. Putting an existing object makes it new for
+// [Objects.Sweep].
 func (o *Objects) Put(ctx context.Context, hash sortie.Hash, path string) error {
 	source, err := os.Open(path)
 	if err != nil {
-		return fmt.Errorf("keep object: %w", err)
+		return fmt.Errorf("put object: %w", err)
 	}
 	defer source.Close()
 	info, err := source.Stat()
 	if err != nil {
-		return fmt.Errorf("keep object: %w", err)
+		return fmt.Errorf("put object: %w", err)
 	}
 	sum := sha256.New()
 	verify := func() error {
@@ -141,13 +139,13 @@ func (o *Objects) Put(ctx context.Context, hash sortie.Hash, path string) error 
 	putting.RLock()
 	defer putting.RUnlock()
 	if err := o.noted(o.store.put(ctx, objectKey(hash), io.TeeReader(source, sum), info.Size(), verify)); err != nil {
-		return fmt.Errorf("keep object %s: %w", hash, err)
+		return fmt.Errorf("put object %s: %w", hash, err)
 	}
 	return nil
 }
 
-// Open reads an object from offset on, length bytes or, if length is negative, to its end. It gives
-// the size of the whole object too. An offset behind the end gives an empty reader.
+// Open reads length bytes of an object from offset, or to its end if length is negative. It also
+// returns the size of the object. An offset after the end returns an empty reader.
 func (o *Objects) Open(ctx context.Context, hash sortie.Hash, offset, length int64) (body io.ReadCloser, size int64, err error) {
 	if body, size, err = o.store.open(ctx, objectKey(hash), max(0, offset), length); o.noted(err) != nil {
 		return nil, 0, fmt.Errorf("open object %s: %w", hash, err)
@@ -155,8 +153,8 @@ func (o *Objects) Open(ctx context.Context, hash sortie.Hash, offset, length int
 	return body, size, nil
 }
 
-// File opens an object as a file, which the kernel can send by itself. It gives [ErrNotLocal]
-// unless objects are kept in a directory.
+// File opens an object as a file, which the kernel can send. It returns [ErrNotLocal] unless the
+// store is a directory.
 func (o *Objects) File(hash sortie.Hash) (*os.File, error) {
 	file, err := o.store.file(objectKey(hash))
 	if o.noted(err) != nil {
@@ -165,26 +163,17 @@ func (o *Objects) File(hash sortie.Hash) (*os.File, error) {
 	return file, nil
 }
 
-// Stat tells of an object without reading it. It gives [ErrObjectNotFound] when it is not kept.
+// Stat returns the size and the time of an object, or [ErrObjectNotFound].
 func (o *Objects) Stat(ctx context.Context, hash sortie.Hash) (Object, error) {
 	object, err := o.store.stat(ctx, objectKey(hash))
 	if o.noted(err) != nil {
-		return Object{}, fmt.Errorf("look for object %s: %w", hash, err)
+		return Object{}, fmt.Errorf("stat object %s: %w", hash, err)
 	}
 	object.Hash = hash
 	return object, nil
 }
 
-// Delete removes an object. One that is not there is no error.
-func (o *Objects) Delete(ctx context.Context, hash sortie.Hash) error {
-	if err := o.store.remove(ctx, objectKey(hash)); err != nil && !errors.Is(err, ErrObjectNotFound) {
-		return fmt.Errorf("delete object %s: %w", hash, err)
-	}
-	return nil
-}
-
-// Check reads a whole object and gives [ErrObjectCorrupt] when its bytes are no longer those of its
-// name.
+// Check reads an object and returns [ErrObjectCorrupt] if its bytes do not match its hash.
 func (o *Objects) Check(ctx context.Context, hash sortie.Hash) error {
 	body, _, err := o.Open(ctx, hash, 0, -1)
 	if err != nil {
@@ -201,8 +190,8 @@ func (o *Objects) Check(ctx context.Context, hash sortie.Hash) error {
 	return nil
 }
 
-// List goes through the hashes of all objects behind the given one, in order. The zero hash begins
-// at the beginning.
+// List iterates over the hashes of all objects after the given one, in order. The zero hash starts
+// at the first object.
 func (o *Objects) List(ctx context.Context, after sortie.Hash) iter.Seq2[sortie.Hash, error] {
 	return func(yield func(sortie.Hash, error) bool) {
 		from := ""

@@ -18,7 +18,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/blob"
 )
 
-// stores are the kinds of stores that every test in this file runs on.
+// stores are the kinds of stores on which the tests run.
 var stores = map[string]func(t *testing.T) *blob.Objects{
 	"directory": func(t *testing.T) *blob.Objects { return openObjects(t, "file:"+t.TempDir()) },
 	"bucket": func(t *testing.T) *blob.Objects {
@@ -50,7 +50,7 @@ func onEveryStore(t *testing.T, test func(t *testing.T, objects *blob.Objects)) 
 	}
 }
 
-// randomFile gives bytes, their hash, and a file that holds them.
+// randomFile returns random bytes, their hash, and the path of a file with them.
 func randomFile(t *testing.T, size int) ([]byte, sortie.Hash, string) {
 	t.Helper()
 	data := make([]byte, size)
@@ -82,7 +82,7 @@ func read(t *testing.T, objects *blob.Objects, hash sortie.Hash, offset, length 
 	return data, size
 }
 
-func TestObjectsAreReadBack(t *testing.T) {
+func TestPutAndOpen(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, objects *blob.Objects) {
 		data, hash := put(t, objects, 20<<20+17) // more than one part of an upload
 		for _, span := range [][2]int64{{0, -1}, {0, 100}, {1000, 65536}, {20 << 20, -1}, {20<<20 + 16, 1}, {20<<20 + 10, 1000}} {
@@ -91,11 +91,11 @@ func TestObjectsAreReadBack(t *testing.T) {
 				want = want[:min(int64(len(want)), span[1])]
 			}
 			if got, size := read(t, objects, hash, span[0], span[1]); !bytes.Equal(got, want) || size != int64(len(data)) {
-				t.Errorf("from %d, %d bytes: got %d of %d", span[0], span[1], len(got), size)
+				t.Errorf("read %d bytes at %d: got %d bytes of an object of %d, want %d of %d", span[1], span[0], len(got), size, len(want), len(data))
 			}
 		}
 		if got, size := read(t, objects, hash, int64(len(data)), -1); len(got) != 0 || size != int64(len(data)) {
-			t.Errorf("behind the end: %d bytes of %d", len(got), size)
+			t.Errorf("read after the end: got %d bytes of an object of %d, want 0 of %d", len(got), size, len(data))
 		}
 		if err := objects.Check(t.Context(), hash); err != nil {
 			t.Error(err)
@@ -107,36 +107,36 @@ func TestMissingObjects(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, objects *blob.Objects) {
 		_, hash, _ := randomFile(t, 10)
 		if _, _, err := objects.Open(t.Context(), hash, 0, -1); !errors.Is(err, blob.ErrObjectNotFound) || errors.Is(err, blob.ErrUnavailable) {
-			t.Error(err)
+			t.Errorf("got error %v, want %v", err, blob.ErrObjectNotFound)
 		}
 		if has, err := objects.Has(t.Context(), hash); has || err != nil {
-			t.Error(has, err)
+			t.Errorf("Has: got %t, %v, want false", has, err)
 		}
 		if err := objects.Delete(t.Context(), hash); err != nil {
 			t.Error(err)
 		}
 		if err := objects.Check(t.Context(), hash); !errors.Is(err, blob.ErrObjectNotFound) {
-			t.Error(err)
+			t.Errorf("got error %v, want %v", err, blob.ErrObjectNotFound)
 		}
 	})
 }
 
-func TestOnlyTheRightBytesAreKept(t *testing.T) {
+func TestPutRefusesOtherBytes(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, objects *blob.Objects) {
 		for _, size := range []int{100, 20 << 20} {
 			_, hash, _ := randomFile(t, size)
 			_, _, other := randomFile(t, size)
 			if err := objects.Put(t.Context(), hash, other); !errors.Is(err, blob.ErrObjectCorrupt) {
-				t.Error(err)
+				t.Errorf("got error %v, want %v", err, blob.ErrObjectCorrupt)
 			}
 			if has, err := objects.Has(t.Context(), hash); has || err != nil {
-				t.Error("something is kept under the wrong name:", has, err)
+				t.Error("Has after a put with the wrong hash, want false:", has, err)
 			}
 		}
 	})
 }
 
-func TestPuttingTwiceAndDeleting(t *testing.T) {
+func TestPutTwiceAndDelete(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, objects *blob.Objects) {
 		data, hash, path := randomFile(t, 1000)
 		var group sync.WaitGroup
@@ -149,18 +149,18 @@ func TestPuttingTwiceAndDeleting(t *testing.T) {
 		}
 		group.Wait()
 		if got, _ := read(t, objects, hash, 0, -1); !bytes.Equal(got, data) {
-			t.Error("other bytes")
+			t.Error("the object has other bytes than were put")
 		}
 		if err := objects.Delete(t.Context(), hash); err != nil {
 			t.Fatal(err)
 		}
 		if has, err := objects.Has(t.Context(), hash); has || err != nil {
-			t.Error(has, err)
+			t.Errorf("Has: got %t, %v, want false", has, err)
 		}
 	})
 }
 
-func TestObjectsAreListedInOrder(t *testing.T) {
+func TestListIsOrdered(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, objects *blob.Objects) {
 		var want []sortie.Hash
 		for range 20 {
@@ -181,13 +181,13 @@ func TestObjectsAreListedInOrder(t *testing.T) {
 				got = append(got, hash)
 			}
 			if !slices.Equal(got, want[from:]) {
-				t.Errorf("from %d: %d of %d", from, len(got), len(want)-from)
+				t.Errorf("list after %d objects: got %d hashes, want %d in order", from, len(got), len(want)-from)
 			}
 		}
 	})
 }
 
-func TestSweepRemovesWhatNobodyUses(t *testing.T) {
+func TestSweepRemovesUnusedObjects(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, objects *blob.Objects) {
 		_, used := put(t, objects, 10)
 		_, unused := put(t, objects, 10)
@@ -198,44 +198,44 @@ func TestSweepRemovesWhatNobodyUses(t *testing.T) {
 			return answer, nil
 		}
 		if removed, err := objects.Sweep(t.Context(), time.Now().Add(-time.Hour), inUse); removed != 0 || err != nil {
-			t.Error("new objects:", removed, err)
+			t.Error("sweep of new objects, want 0 removed:", removed, err)
 		}
 		if removed, err := objects.Sweep(t.Context(), time.Now().Add(time.Hour), inUse); removed != 1 || err != nil {
-			t.Error("old objects:", removed, err)
+			t.Error("sweep of old objects, want 1 removed:", removed, err)
 		}
 		for hash, want := range map[sortie.Hash]bool{used: true, unused: false} {
 			if has, err := objects.Has(t.Context(), hash); has != want || err != nil {
-				t.Error(has, want, err)
+				t.Errorf("Has: got %t, %v, want %t", has, err, want)
 			}
 		}
-		fault := errors.New("the database is away")
+		fault := errors.New("the database is unavailable")
 		if _, err := objects.Sweep(t.Context(), time.Now().Add(time.Hour), func(context.Context, []sortie.Hash) ([]bool, error) { return nil, fault }); !errors.Is(err, fault) {
-			t.Error(err)
+			t.Errorf("got error %v, want %v", err, fault)
 		}
 		if has, err := objects.Has(t.Context(), used); !has || err != nil {
-			t.Error("swept without knowing:", has, err)
+			t.Error("Has after a sweep without answers, want true:", has, err)
 		}
 	})
 }
 
-func TestACancelledPutLeavesNothing(t *testing.T) {
+func TestCanceledPut(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, objects *blob.Objects) {
 		_, hash, path := randomFile(t, 12<<20)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if err := objects.Put(ctx, hash, path); !errors.Is(err, context.Canceled) {
-			t.Error(err)
+			t.Errorf("got error %v, want %v", err, context.Canceled)
 		}
 		if !objects.Working() {
-			t.Error("a caller who went away broke the store")
+			t.Error("Working after a canceled put: got false, want true")
 		}
 		if has, err := objects.Has(t.Context(), hash); has || err != nil {
-			t.Error(has, err)
+			t.Errorf("Has: got %t, %v, want false", has, err)
 		}
 	})
 }
 
-func TestOnlyDirectoriesHaveFiles(t *testing.T) {
+func TestFileOfADirectoryOnly(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, objects *blob.Objects) {
 		data, hash := put(t, objects, 1000)
 		file, err := objects.File(hash)
@@ -252,9 +252,8 @@ func TestOnlyDirectoriesHaveFiles(t *testing.T) {
 	})
 }
 
-// A program that is told a path gets the object's bytes, wherever they are kept, and nothing is
-// left of that.
-func TestObjectsAreLentAsFiles(t *testing.T) {
+// Fetch returns a file with the object's bytes from every store and leaves no temporary files.
+func TestFetch(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, objects *blob.Objects) {
 		objects.TempDir = t.TempDir()
 		data, hash := put(t, objects, 20<<20+17)
@@ -263,36 +262,36 @@ func TestObjectsAreLentAsFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := readFile(t, path); !bytes.Equal(got, data) {
-			t.Errorf("lent %d other bytes", len(got))
+			t.Errorf("fetched %d bytes that differ from the object", len(got))
 		}
 		done()
 		if err := objects.Check(t.Context(), hash); err != nil {
-			t.Error("after it was lent:", err)
+			t.Error("check after the fetch:", err)
 		}
 		_, missing, _ := randomFile(t, 10)
 		if _, _, err := objects.Fetch(t.Context(), missing); !errors.Is(err, blob.ErrObjectNotFound) {
-			t.Error("missing:", err)
+			t.Error("fetch of a missing object, want ErrObjectNotFound:", err)
 		}
 		if left, err := os.ReadDir(objects.TempDir); len(left) != 0 || err != nil {
-			t.Errorf("left behind: %v, %v", left, err)
+			t.Errorf("left over: %v, %v", left, err)
 		}
 	})
 }
 
-func TestObjectsTellTheirSize(t *testing.T) {
+func TestStat(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, objects *blob.Objects) {
 		_, hash := put(t, objects, 1234)
 		if object, err := objects.Stat(t.Context(), hash); err != nil || object.Hash != hash || object.Size != 1234 || time.Since(object.KeptAt) > time.Hour {
-			t.Errorf("%+v, %v", object, err)
+			t.Errorf("stat: got hash %s, size %d, time %s, error %v; want %s, 1234, now", object.Hash, object.Size, object.KeptAt, err, hash)
 		}
 		_, missing, _ := randomFile(t, 10)
 		if _, err := objects.Stat(t.Context(), missing); !errors.Is(err, blob.ErrObjectNotFound) {
-			t.Error("missing:", err)
+			t.Error("stat of a missing object, want ErrObjectNotFound:", err)
 		}
 	})
 }
 
-func TestABitFlipIsSeen(t *testing.T) {
+func TestCheckFindsAFlippedBit(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	objects := openObjects(t, "file:"+dir)
@@ -310,13 +309,12 @@ func TestABitFlipIsSeen(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := objects.Check(t.Context(), hash); !errors.Is(err, blob.ErrObjectCorrupt) {
-		t.Error(err)
+		t.Errorf("got error %v, want %v", err, blob.ErrObjectCorrupt)
 	}
 }
 
-// A write that was cut off by a power cut leaves a file that is never taken for an object, and that
-// the sweep removes.
-func TestCutOffWritesAreSwept(t *testing.T) {
+// An interrupted write leaves a file that is not listed as an object and that a sweep removes.
+func TestSweepRemovesInterruptedWrites(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	objects := openObjects(t, "file:"+dir)
@@ -325,7 +323,7 @@ func TestCutOffWritesAreSwept(t *testing.T) {
 	if err := os.WriteFile(left, []byte("half"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "sha256", "README"), nil, 0o600); err != nil { // somebody else's file
+	if err := os.WriteFile(filepath.Join(dir, "sha256", "README"), nil, 0o600); err != nil { // another program's file
 		t.Fatal(err)
 	}
 	listed := 0
@@ -342,35 +340,35 @@ func TestCutOffWritesAreSwept(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) || listed != 1 {
-		t.Error(err, listed)
+		t.Errorf("stat of the interrupted write: got %v, want that it does not exist; listed %d objects, want 1", err, listed)
 	}
 	if has, err := objects.Has(t.Context(), hash); !has || err != nil {
-		t.Error(has, err)
+		t.Errorf("Has: got %t, %v, want true", has, err)
 	}
 }
 
-func TestBadStoresAreRefusedAtOnce(t *testing.T) {
+func TestOpenObjectsRefusesBadStores(t *testing.T) {
 	t.Parallel()
 	file := writeFile(t, nil)
 	for _, address := range []string{"", "file:", "/var/media", "ftp://x", "file:" + file, "file:" + file + "/sub"} {
 		if _, err := blob.OpenObjects(t.Context(), address); err == nil {
-			t.Errorf("%q was opened", address)
+			t.Errorf("open %q: got no error, want one", address)
 		}
 	}
-	missing := "s3://nobody-made-this?region=us-east-1&use_path_style=true&endpoint=http://" + s3Address(t)
+	missing := "s3://no-such-bucket?region=us-east-1&use_path_style=true&endpoint=http://" + s3Address(t)
 	if _, err := blob.OpenObjects(t.Context(), missing); err == nil {
-		t.Error("a bucket that does not exist was opened")
+		t.Error("open a bucket that does not exist: got no error, want one")
 	}
 	if _, err := blob.OpenObjects(t.Context(), bucketURL(s3Address(t))+"&anonymous=true"); err == nil || errors.Is(err, blob.ErrUnavailable) {
-		t.Error("a bucket was opened that we may not use:", err)
+		t.Error("open a bucket without permission, want an error other than ErrUnavailable:", err)
 	}
 }
 
-// Many who finish at once wait for each other, since each holds parts of its file in memory.
-func TestABucketTakesAFewAtATime(t *testing.T) {
+// Concurrent puts wait for each other, since each holds parts of its file in memory.
+func TestBucketLimitsConcurrentPuts(t *testing.T) {
 	t.Parallel()
-	front := newFaultyFront(t, s3Address(t))
-	objects := openObjects(t, bucketURL(front.address())+"&prefix="+t.Name()+"/")
+	proxy := newFaultyProxy(t, s3Address(t))
+	objects := openObjects(t, bucketURL(proxy.address())+"&prefix="+t.Name()+"/")
 	_, hash, path := randomFile(t, 6<<20)
 	var group sync.WaitGroup
 	for range 16 {
@@ -381,62 +379,62 @@ func TestABucketTakesAFewAtATime(t *testing.T) {
 		})
 	}
 	group.Wait()
-	front.mu.Lock()
-	defer front.mu.Unlock()
-	if front.most > 8 {
-		t.Errorf("%d connections for 16 objects: they were put all at once", front.most)
+	proxy.mu.Lock()
+	defer proxy.mu.Unlock()
+	if proxy.most > 8 {
+		t.Errorf("16 concurrent puts used %d connections, want at most 8", proxy.most)
 	}
 }
 
-// A service starts also while its bucket is away, and works when that is back.
-func TestABucketThatIsAwayAtTheStart(t *testing.T) {
+// A service starts while its bucket cannot be reached, and works later.
+func TestBucketUnreachableAtStart(t *testing.T) {
 	t.Parallel()
-	front := newFaultyFront(t, s3Address(t))
-	front.silent.Store(true)
-	objects := openObjects(t, bucketURL(front.address())+"&prefix="+t.Name()+"/")
+	proxy := newFaultyProxy(t, s3Address(t))
+	proxy.silent.Store(true)
+	objects := openObjects(t, bucketURL(proxy.address())+"&prefix="+t.Name()+"/")
 	if objects.Working() {
-		t.Error("it seems to work")
+		t.Error("Working without a connection: got true, want false")
 	}
-	front.silent.Store(false)
+	proxy.silent.Store(false)
 	if err := objects.Probe(t.Context()); err != nil || !objects.Working() {
-		t.Error("when it is back:", err)
+		t.Error("probe with a connection:", err)
 	}
 	put(t, objects, 1000)
 }
 
-// An S3 server that goes away, or falls silent, is told from one that does not have the object.
-func TestABucketThatIsGone(t *testing.T) {
+// A store that cannot be reached is distinguished from one without the object.
+func TestBucketUnreachable(t *testing.T) {
 	t.Parallel()
-	front := newFaultyFront(t, s3Address(t))
-	objects := openObjects(t, bucketURL(front.address())+"&prefix="+t.Name()+"/")
+	proxy := newFaultyProxy(t, s3Address(t))
+	objects := openObjects(t, bucketURL(proxy.address())+"&prefix="+t.Name()+"/")
 	_, hash := put(t, objects, 1000)
 	_, other, path := randomFile(t, 1000)
-	front.refuse()
+	proxy.refuse()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if _, err := objects.Has(ctx, hash); !errors.Is(err, blob.ErrUnavailable) {
-		t.Error("has:", err)
+		t.Error("has, want ErrUnavailable:", err)
 	}
 	if _, _, err := objects.Open(ctx, hash, 0, -1); !errors.Is(err, blob.ErrUnavailable) {
-		t.Error("open:", err)
+		t.Error("open, want ErrUnavailable:", err)
 	}
 	if err := objects.Put(ctx, other, path); !errors.Is(err, blob.ErrUnavailable) {
-		t.Error("put:", err)
+		t.Error("put, want ErrUnavailable:", err)
 	}
 	for _, err := range objects.List(ctx, sortie.Hash{}) {
 		if !errors.Is(err, blob.ErrUnavailable) {
-			t.Error("list:", err)
+			t.Error("list, want ErrUnavailable:", err)
 		}
 	}
 	if objects.Working() {
-		t.Error("it seems to work")
+		t.Error("Working without a connection: got true, want false")
 	}
 }
 
-func TestABucketThatFallsSilent(t *testing.T) {
+func TestSilentBucket(t *testing.T) {
 	t.Parallel()
-	front := newFaultyFront(t, s3Address(t))
-	objects := openObjects(t, bucketURL(front.address())+"&prefix="+t.Name()+"/")
+	proxy := newFaultyProxy(t, s3Address(t))
+	objects := openObjects(t, bucketURL(proxy.address())+"&prefix="+t.Name()+"/")
 	_, hash := put(t, objects, 20<<20)
 	objects.SetPatience(10 * time.Second)
 	body, _, err := objects.Open(t.Context(), hash, 0, -1)
@@ -444,49 +442,48 @@ func TestABucketThatFallsSilent(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer body.Close()
-	front.silent.Store(true)
+	proxy.silent.Store(true)
 	if _, err := io.Copy(io.Discard, body); !errors.Is(err, blob.ErrUnavailable) {
-		t.Error("in the middle:", err)
+		t.Error("read from a silent server, want ErrUnavailable:", err)
 	}
 	objects.SetPatience(100 * time.Millisecond)
 	if _, _, err := objects.Open(t.Context(), hash, 0, -1); !errors.Is(err, blob.ErrUnavailable) {
-		t.Error("at the beginning:", err)
+		t.Error("open on a silent server, want ErrUnavailable:", err)
 	}
 	if _, err := objects.Has(t.Context(), hash); !errors.Is(err, blob.ErrUnavailable) {
-		t.Error("has:", err)
+		t.Error("has on a silent server, want ErrUnavailable:", err)
 	}
 }
 
-// An S3 server that dies while an object is on its way, in either direction, leaves nothing that
-// could be taken for it.
-func TestABucketThatDiesInTheMiddle(t *testing.T) {
+// An S3 server that dies during a transfer, in either direction, leaves no partial object.
+func TestBucketThatDiesDuringATransfer(t *testing.T) {
 	t.Parallel()
-	behind := s3Address(t)
-	front := newFaultyFront(t, behind)
-	objects := openObjects(t, bucketURL(front.address())+"&prefix="+t.Name()+"/")
+	server := s3Address(t)
+	proxy := newFaultyProxy(t, server)
+	objects := openObjects(t, bucketURL(proxy.address())+"&prefix="+t.Name()+"/")
 	objects.TempDir = t.TempDir()
 	_, hash := put(t, objects, 20<<20)
 	objects.SetPatience(2 * time.Second)
 	_, other, path := randomFile(t, 40<<20)
 
-	front.dieAfter(10 << 20)
+	proxy.dieAfter(10 << 20)
 	if _, _, err := objects.Fetch(t.Context(), hash); !errors.Is(err, blob.ErrUnavailable) {
-		t.Error("fetch:", err)
+		t.Error("fetch, want ErrUnavailable:", err)
 	}
 	if left, err := os.ReadDir(objects.TempDir); len(left) != 0 || err != nil {
-		t.Errorf("left behind: %v, %v", left, err)
+		t.Errorf("left over: %v, %v", left, err)
 	}
 
-	front = newFaultyFront(t, behind)
-	front.dieAfter(20 << 20)
-	objects = openObjects(t, bucketURL(front.address())+"&prefix="+t.Name()+"/")
+	proxy = newFaultyProxy(t, server)
+	proxy.dieAfter(20 << 20)
+	objects = openObjects(t, bucketURL(proxy.address())+"&prefix="+t.Name()+"/")
 	objects.SetPatience(2 * time.Second)
 	if err := objects.Put(t.Context(), other, path); !errors.Is(err, blob.ErrUnavailable) {
-		t.Error("put:", err)
+		t.Error("put, want ErrUnavailable:", err)
 	}
-	again := openObjects(t, bucketURL(behind)+"&prefix="+t.Name()+"/")
+	again := openObjects(t, bucketURL(server)+"&prefix="+t.Name()+"/")
 	if has, err := again.Has(t.Context(), other); has || err != nil {
-		t.Errorf("half an object is kept: %v, %v", has, err)
+		t.Errorf("Has after an interrupted put: got %v, %v, want false", has, err)
 	}
 	if err := again.Put(t.Context(), other, path); err != nil {
 		t.Error("put again:", err)

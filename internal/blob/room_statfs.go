@@ -4,7 +4,7 @@ package blob
 
 import "golang.org/x/sys/unix"
 
-// room tells how many bytes may still be written to a disk, and how many it has in all.
+// room returns how many bytes may still be written to the disk of a directory, and its size.
 func room(directory string) (free, all uint64, err error) {
 	var disk unix.Statfs_t
 	if err := unix.Statfs(directory, &disk); err != nil {

@@ -15,10 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/minio/minio-go/v7"
-	"github.com/minio/minio-go/v7/pkg/credentials"
-
 	"github.com/sortie-labs/sortie/internal/porttest"
+	"github.com/sortie-labs/sortie/internal/s3"
 )
 
 // The S3 server that the bucket is tested on. It is built once, into the user's cache.
@@ -60,6 +58,9 @@ var (
 // s3Address is the address of the server that the tests share.
 func s3Address(t *testing.T) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: needs an S3 server")
+	}
 	startOnce.Do(func() { sharedS3, sharedError = startS3() })
 	if sharedError != nil {
 		t.Fatal(sharedError)
@@ -151,11 +152,17 @@ func (s *s3Server) makeBucket() error {
 			return errors.Join(err, ctx.Err())
 		}
 	}
-	client, err := minio.New(s.address, &minio.Options{Creds: credentials.NewStaticV4(accessKey, secretKey, ""), Region: "us-east-1"})
+	client, err := s3.New(s3.Config{
+		Bucket: bucketName, Endpoint: &url.URL{Scheme: "http", Host: s.address}, PathStyle: true,
+		Credentials: func(context.Context) (s3.Credentials, error) {
+			return s3.Credentials{AccessKey: accessKey, SecretKey: secretKey}, nil
+		},
+	})
 	if err != nil {
 		return err
 	}
-	return client.MakeBucket(ctx, bucketName, minio.MakeBucketOptions{})
+	defer client.Close()
+	return client.CreateBucket(ctx)
 }
 
 func bucketURL(address string) string {

@@ -10,20 +10,19 @@ import (
 )
 
 const (
-	// sweepBatch is how many objects are asked about at once.
+	// sweepBatch is the number of objects in one call of used.
 	sweepBatch = 500
-	// sweepFaults is how many errors are told, of all that a sweep meets.
+	// sweepFaults is the number of errors that a sweep returns at most.
 	sweepFaults = 5
 )
 
-// Sweep removes the objects that were last put before the given time and that nobody uses, and what
-// cut-off writes left behind. used gets some hashes and reports, for each, whether something points
-// to it. What cannot be removed is in the error, and the rest is removed all the same.
+// Sweep removes the objects that were last put before the given time and are not used, and files of
+// interrupted writes. used reports for each hash whether the object is used. A failed removal is
+// part of the error and does not stop the sweep.
 //
-// An object is put first and pointed to afterwards, so before must lie further back than the two
-// take together. Callers of [Objects.Put] bound that to minutes, by the time that they give an
-// upload that is whole, and a check. S3 counts from the beginning of the put, and clocks differ: an
-// hour is ample.
+// An object is put first and used afterwards, so before must be earlier than now by more than both
+// take together. Callers of [Objects.Put] bound that to minutes. S3 counts from the beginning of a
+// put, and clocks differ: an hour is enough.
 func (o *Objects) Sweep(ctx context.Context, before time.Time, used func(context.Context, []sortie.Hash) ([]bool, error)) (removed int, err error) {
 	sweep := &sweep{objects: o, before: before, used: used}
 	if err := o.store.tidy(ctx, before); err != nil {
@@ -42,14 +41,14 @@ type sweep struct {
 
 	removed int
 	faults  []error
-	untold  int
+	omitted int
 }
 
 func (s *sweep) fault(err error) {
 	if len(s.faults) < sweepFaults {
 		s.faults = append(s.faults, err)
 	} else {
-		s.untold++
+		s.omitted++
 	}
 }
 
@@ -61,13 +60,13 @@ func (s *sweep) err() error {
 	for _, fault := range s.faults[1:] {
 		err = fmt.Errorf("%w; %w", err, fault)
 	}
-	if s.untold > 0 {
-		err = fmt.Errorf("%w; and %d more", err, s.untold)
+	if s.omitted > 0 {
+		err = fmt.Errorf("%w; and %d more", err, s.omitted)
 	}
 	return err
 }
 
-// all goes through all objects. It fails when there is no sense in going on.
+// all sweeps all objects. It fails if the sweep cannot continue.
 func (s *sweep) all(ctx context.Context) error {
 	batch := make([]sortie.Hash, 0, sweepBatch)
 	for hash, err := range s.objects.List(ctx, sortie.Hash{}) {
@@ -90,10 +89,10 @@ func (s *sweep) some(ctx context.Context, batch []sortie.Hash) error {
 	}
 	inUse, err := s.used(ctx, batch)
 	if err != nil {
-		return fmt.Errorf("ask what is in use: %w", err)
+		return fmt.Errorf("check which objects are used: %w", err)
 	}
 	if len(inUse) != len(batch) {
-		return fmt.Errorf("asked about %d and was told about %d", len(batch), len(inUse))
+		return fmt.Errorf("check which objects are used: got %d answers, want %d", len(inUse), len(batch))
 	}
 	for i, hash := range batch {
 		if inUse[i] {
@@ -104,7 +103,7 @@ func (s *sweep) some(ctx context.Context, batch []sortie.Hash) error {
 		case removed:
 			s.removed++
 		case err == nil || errors.Is(err, ErrObjectNotFound):
-		case ctx.Err() != nil || errors.Is(err, errSilent): // each of the others would be waited for as long
+		case ctx.Err() != nil || errors.Is(err, errSilent): // every other removal would time out, too
 			return err
 		default:
 			s.fault(fmt.Errorf("remove object %s: %w", hash, err))
@@ -113,12 +112,12 @@ func (s *sweep) some(ctx context.Context, batch []sortie.Hash) error {
 	return nil
 }
 
-// one removes an object unless it is new. It was asked about before it is looked at: whoever puts
-// the same bytes meanwhile makes it new, and whoever points to it has put it. Nobody in this
-// process puts it between the look and the removal; the store sees to others as well as it can.
+// one removes an object unless it is new. used was called before: a later put of the same bytes
+// makes the object new, and a new use follows a put. The lock keeps this process from putting it
+// between the check and the removal; the store guards against other processes as well as it can.
 func (s *sweep) one(ctx context.Context, hash sortie.Hash) (removed bool, err error) {
 	putting := &s.objects.putting[hash[0]]
-	if !putting.TryLock() { // this one is being put, or one beside it: the next sweep has time for it
+	if !putting.TryLock() { // this object is being put, or one of the same lock: the next sweep removes it
 		return false, nil
 	}
 	defer putting.Unlock()

@@ -20,13 +20,14 @@ import (
 	"github.com/sortie-labs/sortie/internal/blob"
 )
 
-func nobody(_ context.Context, hashes []sortie.Hash) ([]bool, error) {
+// unused reports every object as unused.
+func unused(_ context.Context, hashes []sortie.Hash) ([]bool, error) {
 	return make([]bool, len(hashes)), nil
 }
 
 func anHourAgo() time.Time { return time.Now().Add(-time.Hour) }
 
-// age makes an object in a directory old.
+// age makes an object in a directory three hours old.
 func age(t *testing.T, dir string, hash sortie.Hash) string {
 	t.Helper()
 	digits := hex.EncodeToString(hash[:])
@@ -45,8 +46,8 @@ func wantKept(t *testing.T, objects *blob.Objects, hash sortie.Hash) {
 	}
 }
 
-// What another process puts in the moment in which it is swept is there afterwards, and new.
-func TestSweepsLoseAgainstPutsOfOtherProcesses(t *testing.T) {
+// An object that another process puts while it is swept is kept, and new.
+func TestSweepKeepsObjectsPutByOtherProcesses(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	objects, other := openObjects(t, "file:"+dir), openObjects(t, "file:"+dir)
@@ -55,29 +56,29 @@ func TestSweepsLoseAgainstPutsOfOtherProcesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	age(t, dir, hash)
-	looks := 0
-	objects.OnLooked(func() {
-		looks++
+	checks := 0
+	objects.OnChecked(func() {
+		checks++
 		if objects.MayPut(hash) {
-			t.Error("this process may put it between the look and the removal")
+			t.Error("this process may put the object between its check and its removal")
 		}
 		if err := other.Put(t.Context(), hash, path); err != nil {
 			t.Error(err)
 		}
 	})
 	for range 2 {
-		if removed, err := objects.Sweep(t.Context(), anHourAgo(), nobody); removed != 0 || err != nil {
-			t.Error(removed, err)
+		if removed, err := objects.Sweep(t.Context(), anHourAgo(), unused); removed != 0 || err != nil {
+			t.Errorf("sweep removed %d objects, want 0; error %v", removed, err)
 		}
 		wantKept(t, objects, hash)
 	}
-	if looks != 1 {
-		t.Errorf("%d looks: what was put does not look new", looks)
+	if checks != 1 {
+		t.Errorf("the object was checked for removal %d times, want 1: the put must make it new", checks)
 	}
 }
 
-// A process that was killed while it swept may have taken away what was just put.
-func TestWhatACutOffSweepTookComesBack(t *testing.T) {
+// A process that was killed during a sweep may have moved away an object that was just put.
+func TestSweepRestoresObjectsOfAnInterruptedSweep(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	objects := openObjects(t, "file:"+dir)
@@ -86,28 +87,28 @@ func TestWhatACutOffSweepTookComesBack(t *testing.T) {
 	if err := os.Rename(path, filepath.Join(dir, "condemned", filepath.Base(path)+".XYZ")); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "condemned", "README"), nil, 0o600); err != nil { // somebody else's file
+	if err := os.WriteFile(filepath.Join(dir, "condemned", "README"), nil, 0o600); err != nil { // another program's file
 		t.Fatal(err)
 	}
-	if removed, err := objects.Sweep(t.Context(), anHourAgo(), nobody); removed != 0 || err != nil {
-		t.Error(removed, err)
+	if removed, err := objects.Sweep(t.Context(), anHourAgo(), unused); removed != 0 || err != nil {
+		t.Errorf("sweep removed %d objects, want 0; error %v", removed, err)
 	}
 	wantKept(t, objects, hash)
 	age(t, dir, hash)
-	if removed, err := objects.Sweep(t.Context(), anHourAgo(), nobody); removed != 1 || err != nil {
-		t.Error("when it is old again:", removed, err)
+	if removed, err := objects.Sweep(t.Context(), anHourAgo(), unused); removed != 1 || err != nil {
+		t.Error("sweep when it is old again, want 1 removed:", removed, err)
 	}
 }
 
-// What cannot be removed, here a directory in the place of an object, does not keep the others.
-func TestSweepsGoOnBehindWhatCannotBeRemoved(t *testing.T) {
+// An object that cannot be removed, here a directory with its name, does not stop the sweep.
+func TestSweepContinuesAfterErrors(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	objects := openObjects(t, "file:"+dir)
-	stubborn := make([]sortie.Hash, 8)
-	for i := range stubborn {
-		stubborn[i][31] = byte(i + 1) // the first in order
-		digits := hex.EncodeToString(stubborn[i][:])
+	unremovable := make([]sortie.Hash, 8)
+	for i := range unremovable {
+		unremovable[i][31] = byte(i + 1) // the first in order
+		digits := hex.EncodeToString(unremovable[i][:])
 		if err := os.MkdirAll(filepath.Join(dir, "sha256", digits[:2], digits, "something"), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -120,31 +121,31 @@ func TestSweepsGoOnBehindWhatCannotBeRemoved(t *testing.T) {
 		put(t, objects, 10)
 	}
 	soon := time.Now().Add(time.Hour)
-	removed, err := objects.Sweep(t.Context(), soon, nobody)
-	if removed != 20 || err == nil || !strings.Contains(err.Error(), "a.part") || !strings.Contains(err.Error(), stubborn[0].String()) {
-		t.Errorf("removed %d of 20: %v", removed, err)
+	removed, err := objects.Sweep(t.Context(), soon, unused)
+	if removed != 20 || err == nil || !strings.Contains(err.Error(), "a.part") || !strings.Contains(err.Error(), unremovable[0].String()) {
+		t.Errorf("removed %d objects, want 20 and the errors of the others: %v", removed, err)
 	}
 	if err == nil || !strings.HasSuffix(err.Error(), "; and 4 more") || strings.Contains(err.Error(), "\n") {
-		t.Errorf("it tells too much: %v", err)
+		t.Errorf("got error %v, want five errors in one line and \"; and 4 more\"", err)
 	}
-	for _, hash := range stubborn {
+	for _, hash := range unremovable {
 		if has, err := objects.Has(t.Context(), hash); !has || err != nil {
-			t.Error("it was hidden:", has, err)
+			t.Error("Has of an object that cannot be removed, want true:", has, err)
 		}
 	}
 }
 
-// s3Proxy stands before the S3 server. Requests to remove something go through meet first, which
-// may answer instead.
-func s3Proxy(t *testing.T, meet func(w http.ResponseWriter, r *http.Request) (answered bool)) string {
+// s3Proxy is a proxy of the S3 server. DELETE requests go to intercept first, which may answer
+// them.
+func s3Proxy(t *testing.T, intercept func(w http.ResponseWriter, r *http.Request) (answered bool)) string {
 	t.Helper()
-	behind := &url.URL{Scheme: "http", Host: s3Address(t)}
+	target := &url.URL{Scheme: "http", Host: s3Address(t)}
 	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
-		r.SetURL(behind)
+		r.SetURL(target)
 		r.Out.Host = r.In.Host // it is signed
 	}}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodDelete || !meet(w, r) {
+		if r.Method != http.MethodDelete || !intercept(w, r) {
 			proxy.ServeHTTP(w, r)
 		}
 	}))
@@ -152,7 +153,7 @@ func s3Proxy(t *testing.T, meet func(w http.ResponseWriter, r *http.Request) (an
 	return bucketURL(strings.TrimPrefix(server.URL, "http://")) + "&prefix=" + t.Name() + "/"
 }
 
-// ageInBucket makes an object of a test old, on the server's disk.
+// ageInBucket makes an object three hours old, on the server's disk.
 func ageInBucket(t *testing.T, hash sortie.Hash) {
 	t.Helper()
 	age(t, filepath.Join(sharedS3.dir, "data", bucketName, t.Name()), hash)
@@ -160,8 +161,9 @@ func ageInBucket(t *testing.T, hash sortie.Hash) {
 
 const conditionHeader = "X-Amz-If-Match-Last-Modified-Time"
 
-// A bucket that can compare times keeps what another process puts before the removal arrives.
-func TestBucketsKeepWhatIsPutBeforeItIsRemoved(t *testing.T) {
+// A bucket with conditional removal keeps an object that another process puts before the removal
+// arrives.
+func TestBucketSweepKeepsObjectsPutByOtherProcesses(t *testing.T) {
 	t.Parallel()
 	var objects *blob.Objects
 	_, hash, path := randomFile(t, 1000)
@@ -170,7 +172,7 @@ func TestBucketsKeepWhatIsPutBeforeItIsRemoved(t *testing.T) {
 	objects = openObjects(t, s3Proxy(t, func(http.ResponseWriter, *http.Request) bool {
 		removals.Add(1)
 		if objects.MayPut(hash) {
-			t.Error("this process may put it between the look and the removal")
+			t.Error("this process may put the object between its check and its removal")
 		}
 		if err := other.Put(t.Context(), hash, path); err != nil {
 			t.Error(err)
@@ -181,14 +183,14 @@ func TestBucketsKeepWhatIsPutBeforeItIsRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	ageInBucket(t, hash)
-	if removed, err := objects.Sweep(t.Context(), anHourAgo(), nobody); removed != 0 || err != nil || removals.Load() != 1 {
-		t.Error(removed, err, removals.Load())
+	if removed, err := objects.Sweep(t.Context(), anHourAgo(), unused); removed != 0 || err != nil || removals.Load() != 1 {
+		t.Errorf("sweep removed %d objects with %d requests, want 0 with 1; error %v", removed, removals.Load(), err)
 	}
 	wantKept(t, objects, hash)
 }
 
-// Most buckets do not know the condition. It is tried once.
-func TestBucketsThatKnowNoConditionsAreSwept(t *testing.T) {
+// Most buckets do not support the condition. It is tried once.
+func TestSweepOfABucketWithoutConditions(t *testing.T) {
 	t.Parallel()
 	var tried atomic.Int64
 	objects := openObjects(t, s3Proxy(t, func(w http.ResponseWriter, r *http.Request) bool {
@@ -202,14 +204,13 @@ func TestBucketsThatKnowNoConditionsAreSwept(t *testing.T) {
 	for range 3 {
 		put(t, objects, 10)
 	}
-	if removed, err := objects.Sweep(t.Context(), time.Now().Add(time.Hour), nobody); removed != 3 || err != nil || tried.Load() != 1 {
-		t.Errorf("removed %d, tried %d: %v", removed, tried.Load(), err)
+	if removed, err := objects.Sweep(t.Context(), time.Now().Add(time.Hour), unused); removed != 3 || err != nil || tried.Load() != 1 {
+		t.Errorf("removed %d objects and tried the condition %d times, want 3 and 1: %v", removed, tried.Load(), err)
 	}
 }
 
-// An object that is locked does not keep the others; a bucket that says nothing ends the sweep at
-// once.
-func TestSweepsOfABucketThatRefuses(t *testing.T) {
+// A locked object does not stop the sweep; a silent bucket ends it at once.
+func TestSweepOfABucketThatRefuses(t *testing.T) {
 	t.Parallel()
 	var silent atomic.Bool
 	var locked atomic.Value
@@ -232,19 +233,19 @@ func TestSweepsOfABucketThatRefuses(t *testing.T) {
 	}
 	first := slices.MinFunc(hashes, func(a, b sortie.Hash) int { return strings.Compare(a.String(), b.String()) })
 	locked.Store(hex.EncodeToString(first[:]))
-	removed, err := objects.Sweep(t.Context(), time.Now().Add(time.Hour), nobody)
+	removed, err := objects.Sweep(t.Context(), time.Now().Add(time.Hour), unused)
 	if removed != 4 || !errors.Is(err, blob.ErrUnavailable) || !strings.Contains(err.Error(), first.String()) {
-		t.Error(removed, err)
+		t.Errorf("sweep removed %d objects, want 4; error %v", removed, err)
 	}
 	wantKept(t, objects, first)
 
 	put(t, objects, 10)
 	silent.Store(true)
 	removals.Store(0)
-	if removed, err = objects.Sweep(t.Context(), time.Now().Add(time.Hour), nobody); removed != 0 || !errors.Is(err, blob.ErrUnavailable) {
-		t.Error(removed, err)
+	if removed, err = objects.Sweep(t.Context(), time.Now().Add(time.Hour), unused); removed != 0 || !errors.Is(err, blob.ErrUnavailable) {
+		t.Errorf("sweep removed %d objects, want 0; error %v", removed, err)
 	}
 	if tried := removals.Load(); tried > 3 { // of one object
-		t.Errorf("%d removals were tried", tried)
+		t.Errorf("%d removals were tried, want at most 3", tried)
 	}
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// Backend is what an [Account] asks of a chain. A *Node and an *ethclient.Client are one.
+// Backend has the methods of a chain that an [Account] needs. *Node and *ethclient.Client implement
+// it.
 type Backend interface {
 	Reader
 	HeaderByNumber(ctx context.Context, number *big.Int) (*types.Header, error)
@@ -27,15 +28,15 @@ type Backend interface {
 	TransactionReceipt(ctx context.Context, hash common.Hash) (*types.Receipt, error)
 }
 
-// TransactionSigner signs the transactions of one account. It sees whole transactions, so that a
-// signer with a policy can apply it.
+// TransactionSigner signs the transactions of one account. It receives whole transactions, so that
+// a signer can apply a policy.
 type TransactionSigner interface {
 	Address() sortie.Address
 	SignTransaction(ctx context.Context, chainID uint64, tx *types.Transaction) (*types.Transaction, error)
 }
 
-// Account sends a few transactions of one signer, one nonce after the other, at one price, and
-// waits for them: for a person at a command line, who sees what becomes of each.
+// Account sends transactions of one signer, with consecutive nonces and one price, and waits for
+// them. It is for command-line use; the service sends through internal/sender.
 type Account struct {
 	backend Backend
 	signer  TransactionSigner
@@ -75,8 +76,8 @@ func (a *Account) Backend() Backend { return a.backend }
 // ChainID is the id of the chain the account is on.
 func (a *Account) ChainID() uint64 { return a.chainID }
 
-// Estimate gives the gas of a call with a tenth to spare; to is nil for a creation. It fails when
-// the call would.
+// Estimate returns the gas of a call plus a tenth; to is nil for a contract creation. It fails if
+// the call would fail.
 func (a *Account) Estimate(ctx context.Context, to *sortie.Address, data []byte) (uint64, error) {
 	gas, err := a.backend.EstimateGas(ctx, ethereum.CallMsg{From: common.Address(a.Address()), To: (*common.Address)(to), Data: data})
 	if err != nil {
@@ -85,7 +86,7 @@ func (a *Account) Estimate(ctx context.Context, to *sortie.Address, data []byte)
 	return gas + gas/10, nil
 }
 
-// CanPay refuses when the account's balance might not suffice for so much gas.
+// CanPay fails if the balance may not cover so much gas.
 func (a *Account) CanPay(ctx context.Context, gas uint64) error {
 	balance, err := a.backend.BalanceAt(ctx, common.Address(a.Address()), nil)
 	if err != nil {
@@ -98,7 +99,7 @@ func (a *Account) CanPay(ctx context.Context, gas uint64) error {
 	return nil
 }
 
-// FormatEther is for people: nine decimals, rounded.
+// FormatEther formats an amount with nine decimals, rounded.
 func FormatEther(wei *big.Int) string {
 	return new(big.Rat).SetFrac(wei, big.NewInt(params.Ether)).FloatString(9) + " ether"
 }
@@ -128,8 +129,8 @@ func (a *Account) Send(ctx context.Context, gas uint64, to *sortie.Address, data
 	return tx, nil
 }
 
-// Mined waits until the transaction is in a block and has succeeded. A node that fails to answer is
-// asked again until ctx ends; the error then names the transaction, which may still be mined.
+// Mined waits until the transaction is in a block and has succeeded. It retries until ctx ends; the
+// error then names the transaction, which may still be mined.
 func (a *Account) Mined(ctx context.Context, tx *types.Transaction) (*types.Receipt, error) {
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		receipt, err := a.backend.TransactionReceipt(ctx, tx.Hash())

@@ -20,6 +20,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/chain"
 	"github.com/sortie-labs/sortie/internal/chaintest"
 	"github.com/sortie-labs/sortie/internal/devnet"
+	"github.com/sortie-labs/sortie/internal/setting"
 )
 
 var quiet = slog.New(slog.DiscardHandler)
@@ -59,15 +60,15 @@ func TestDeploymentIsComparedWithTheChain(t *testing.T) {
 	if err := right.Check(t.Context(), node); err != nil {
 		t.Fatal(err)
 	}
-	nobody := sortie.MustAddress("0x1111111111111111111111111111111111111111")
+	unknown := sortie.MustAddress("0x1111111111111111111111111111111111111111")
 	for want, alter := range map[string]func(*chain.Deployment){
-		"--chain-id is 5 and the node is on chain 31337":                   func(d *chain.Deployment) { d.ChainID = 5 },
-		"--factory " + nobody.String() + ": there is no contract":          func(d *chain.Deployment) { d.Factory = nobody },
-		"no MissionFactory of version 1":                                   func(d *chain.Deployment) { d.Factory = d.ServiceToken },
-		"--usdc is " + nobody.String() + " and the factory pays with":      func(d *chain.Deployment) { d.USDC = nobody },
-		"--service-token is " + nobody.String():                            func(d *chain.Deployment) { d.ServiceToken = nobody },
-		"--authorizer " + nobody.String() + " does not have that role":     func(d *chain.Deployment) { d.Authorizer = nobody },
-		"--settler " + right.Authorizer.String() + " does not have that r": func(d *chain.Deployment) { d.Settler = d.Authorizer },
+		"chain id 5: the node is on chain 31337":                             func(d *chain.Deployment) { d.ChainID = 5 },
+		"factory " + unknown.String() + ": there is no contract":             func(d *chain.Deployment) { d.Factory = unknown },
+		"no MissionFactory of version 1":                                     func(d *chain.Deployment) { d.Factory = d.ServiceToken },
+		"USDC " + unknown.String() + ": the factory pays with":               func(d *chain.Deployment) { d.USDC = unknown },
+		"service token " + unknown.String() + ": the factory pays with":      func(d *chain.Deployment) { d.ServiceToken = unknown },
+		"authorizer " + unknown.String() + ": it does not have that role":    func(d *chain.Deployment) { d.Authorizer = unknown },
+		"settler " + right.Authorizer.String() + ": it does not have that r": func(d *chain.Deployment) { d.Settler = d.Authorizer },
 	} {
 		wrong := right
 		alter(&wrong)
@@ -76,8 +77,8 @@ func TestDeploymentIsComparedWithTheChain(t *testing.T) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
-	if err := chain.CheckToken(t.Context(), node, "--usdc", right.ServiceToken, 6); err == nil || !strings.Contains(err.Error(), "18 decimals, want 6") {
-		t.Errorf("decimals: %v", err)
+	if err := chain.CheckToken(t.Context(), node, setting.USDC, right.ServiceToken, 6); err == nil || !strings.Contains(err.Error(), "18 decimals, want 6") {
+		t.Errorf("decimals of the token: got %v, want an error about them", err)
 	}
 }
 
@@ -87,11 +88,11 @@ func TestANodeIsUsedOnceItHasShownItself(t *testing.T) {
 	front := chaintest.NewSwitchable(t)
 	nodes, err := chain.OpenNodes(t.Context(), []string{front.URL}, deployment, quiet)
 	if err != nil {
-		t.Fatal(err) // a node that is down stops nobody
+		t.Fatal(err) // a node that is down is no error
 	}
 	defer nodes.Close()
 	if _, err := nodes.RunCreationCode(t.Context(), nil, 100_000); !errors.Is(err, chain.ErrUnreachable) || nodes.Problem() == "" {
-		t.Errorf("before: %v, problem %q", err, nodes.Problem())
+		t.Errorf("before the node answers: got error %v and problem %q, want unreachable and a problem", err, nodes.Problem())
 	}
 	front.Set(chaintest.ProxyTo(t, net.RPCURL()))
 	nodes.CheckEvery(10 * time.Millisecond)
@@ -102,7 +103,7 @@ func TestANodeIsUsedOnceItHasShownItself(t *testing.T) {
 	returnWord := common.FromHex("602a60005260206000f3") // PUSH1 42, MSTORE, RETURN one word
 	answer, err := nodes.RunCreationCode(t.Context(), returnWord, 100_000)
 	if err != nil || new(big.Int).SetBytes(answer).Int64() != 42 {
-		t.Errorf("after: %x, %v", answer, err)
+		t.Errorf("after the node answers: got %x, %v, want 42", answer, err)
 	}
 	cancel()
 	if err := <-ended; err != nil {
@@ -115,8 +116,8 @@ func TestANodeOfAnotherChainStopsTheService(t *testing.T) {
 	net, deployment := startChain(t)
 	wrong := deployment
 	wrong.ChainID = 1
-	if _, err := chain.OpenNodes(t.Context(), []string{net.RPCURL()}, wrong, quiet); err == nil || !strings.Contains(err.Error(), "--chain-id is 1") {
-		t.Errorf("at start: %v", err)
+	if _, err := chain.OpenNodes(t.Context(), []string{net.RPCURL()}, wrong, quiet); err == nil || !strings.Contains(err.Error(), "chain id 1: the node is on chain") {
+		t.Errorf("open nodes of another chain: got %v, want an error about the chain id", err)
 	}
 	front := chaintest.NewSwitchable(t)
 	nodes, err := chain.OpenNodes(t.Context(), []string{front.URL}, wrong, quiet)
@@ -126,8 +127,8 @@ func TestANodeOfAnotherChainStopsTheService(t *testing.T) {
 	defer nodes.Close()
 	nodes.CheckEvery(10 * time.Millisecond)
 	front.Set(chaintest.ProxyTo(t, net.RPCURL()))
-	if err := nodes.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "--chain-id is 1") {
-		t.Errorf("when it answers: %v", err)
+	if err := nodes.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "chain id 1: the node is on chain") {
+		t.Errorf("run with a node of another chain: got %v, want an error about the chain id", err)
 	}
 }
 
@@ -150,15 +151,15 @@ func TestANodeThatTurnsIntoAnotherIsPutOutOfUse(t *testing.T) {
 	go func() { ended <- nodes.Run(ctx) }()
 	chaintest.Await(t, func() bool { return nodes.Problem() != "" })
 	if _, err := nodes.RunCreationCode(t.Context(), nil, 100_000); !errors.Is(err, chain.ErrUnreachable) {
-		t.Errorf("still asked: %v", err)
+		t.Errorf("call after the node changed: got %v, want unreachable", err)
 	}
 	cancel()
 	if err := <-ended; err != nil {
-		t.Errorf("it stopped the service: %v", err)
+		t.Errorf("run with a node that changed: got %v, want no error", err)
 	}
 }
 
-// Providers put keys into paths and queries of their URLs.
+// Provider URLs have keys in paths and queries.
 func TestErrorsKeepURLsSecret(t *testing.T) {
 	t.Parallel()
 	_, deployment := startChain(t)
@@ -172,7 +173,7 @@ func TestErrorsKeepURLsSecret(t *testing.T) {
 			block := bytes.Repeat([]byte("0"), 1<<20)
 			for i := 0; i < 1024 && r.Context().Err() == nil; i++ {
 				if _, err := w.Write(block); err == nil && i > 64 {
-					t.Errorf("%d MB of an answer were taken", i)
+					t.Errorf("the client read %d MB of an endless answer, want it to stop at the limit", i)
 					return
 				}
 			}
@@ -184,7 +185,7 @@ func TestErrorsKeepURLsSecret(t *testing.T) {
 		node := dial(t, secretURL)
 		for what, err := range map[string]error{"check": deployment.Check(t.Context(), node), "call": second(node.RunCreationCode(t.Context(), nil, 1))} {
 			if err == nil || strings.Contains(err.Error(), "hunter2") {
-				t.Errorf("%s, %s: %v", name, what, err)
+				t.Errorf("%s, %s: got error %v, want one without the secret", name, what, err)
 			}
 			if what == "check" && !errors.Is(err, chain.ErrUnreachable) {
 				t.Errorf("%s: %v, want unreachable", name, err)
@@ -193,7 +194,7 @@ func TestErrorsKeepURLsSecret(t *testing.T) {
 	}
 	for _, bad := range []string{"", "ftp://hunter2@x", "hunter2", "http://", "://hunter2"} {
 		if _, err := chain.Dial(t.Context(), bad); err == nil || strings.Contains(err.Error(), "hunter2") {
-			t.Errorf("%q: %v", bad, err)
+			t.Errorf("dial %q: got error %v, want one without the secret", bad, err)
 		}
 	}
 }
@@ -225,14 +226,14 @@ func TestApproveExactlyAndRefusalsInTheContractsWords(t *testing.T) {
 	}
 	tx, err := chain.ApproveExactly(t.Context(), account, deployment.USDC, deployment.Factory, big.NewInt(10_000_000))
 	if err != nil || tx == nil || allowance() != "10000000" {
-		t.Fatalf("approval %v, %v, allowance %s", tx, err, allowance())
+		t.Fatalf("approve: got %v, %v and allowance %s, want a transaction and 10000000", tx, err, allowance())
 	}
 	if tx, err := chain.ApproveExactly(t.Context(), account, deployment.USDC, deployment.Factory, big.NewInt(9_000_000)); err != nil || tx != nil {
-		t.Errorf("an allowance that suffices was set again: %v, %v", tx, err)
+		t.Errorf("approve less than the allowance: got %v, %v, want no transaction", tx, err)
 	}
 	tooMuch := new(big.Int).Exp(big.NewInt(10), big.NewInt(30), nil)
 	if _, err := chain.ApproveExactly(t.Context(), account, deployment.USDC, deployment.Factory, tooMuch); err == nil || !strings.Contains(err.Error(), "send it more first") {
-		t.Errorf("more than there is: %v", err)
+		t.Errorf("approve more than the balance: got %v, want an error", err)
 	}
 
 	authorization := sortie.MissionAuthorization{
@@ -241,10 +242,10 @@ func TestApproveExactlyAndRefusalsInTheContractsWords(t *testing.T) {
 	}
 	forged := creator.Key.SignDigest(authorization.Digest(sortie.Domain{ChainID: deployment.ChainID, Factory: deployment.Factory}.Separator()))
 	if _, err := account.Estimate(t.Context(), &deployment.Factory, authorization.Calldata(forged)); err == nil || err.Error() != "the contract refused it: UnauthorizedSigner" {
-		t.Errorf("a forged authorization: %v", err)
+		t.Errorf("estimate a forged authorization: got %v, want UnauthorizedSigner", err)
 	}
 	if funded, err := chain.IsFunded(t.Context(), net.Client(), deployment.Factory, authorization.MissionID); err != nil || funded {
-		t.Errorf("funded %v, %v", funded, err)
+		t.Errorf("is funded: got %v, %v, want false", funded, err)
 	}
 }
 

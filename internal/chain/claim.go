@@ -14,8 +14,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// DeferredCredit is what a factory holds for an account because a token refused to pay it, in base
-// units.
+// DeferredCredit reads what a factory holds for an account because a token refused the transfer, in
+// base units.
 func DeferredCredit(ctx context.Context, node Reader, factoryAddress, token, account sortie.Address) (*big.Int, error) {
 	credit, err := ask(ctx, node, factoryAddress, factory.PackDeferred(common.Address(token), common.Address(account)), factory.UnpackDeferred)
 	if err != nil {
@@ -38,8 +38,8 @@ func (c Claim) Calldata() sortie.Bytes {
 	return factory.PackClaimDeferred(common.Address(c.TokenAddress), common.Address(c.Account))
 }
 
-// CheckClaim reads an account's credit and simulates its payment. It sends nothing. The token is a
-// name of the protocol or an address. The error is a *[PayoutRefusal], or it says that the node did
+// CheckClaim reads an account's deferred credit and simulates its payment. It sends nothing. The
+// token is a name of the protocol or an address. The error is a *[PayoutRefusal], or the node did
 // not answer.
 func CheckClaim(ctx context.Context, node Reader, domain sortie.Domain, token string, account sortie.Address) (Claim, error) {
 	tokens, err := CheckFactory(ctx, node, domain)
@@ -76,7 +76,7 @@ func CheckClaim(ctx context.Context, node Reader, domain sortie.Domain, token st
 	return claim, nil
 }
 
-// isRevert reports whether the call itself failed, rather than the node.
+// isRevert reports whether the call failed, not the node.
 func isRevert(err error) bool {
 	var answered rpc.Error
 	return errors.As(err, &answered) && (answered.ErrorCode() == 3 || strings.Contains(strings.ToLower(answered.Error()), "revert"))
@@ -92,7 +92,7 @@ const (
 	OutcomeSkipped  PayoutOutcome = "already_paid" // another transaction was first
 )
 
-// SettledAs reads from a mined settlement what became of the redemption's slot.
+// SettledAs reads the outcome of the redemption's slot from the receipt of a settlement.
 func (r Redemption) SettledAs(receipt *types.Receipt) PayoutOutcome {
 	payment := r.Settlement.Payments[0]
 	matches := func(log *types.Log, key, submission [32]byte, recipient common.Address, slot *big.Int) bool {
@@ -110,7 +110,7 @@ func (r Redemption) SettledAs(receipt *types.Receipt) PayoutOutcome {
 	return OutcomeSkipped
 }
 
-// PaidBy reads from a mined claim what it paid, nil if it paid nothing of this claim.
+// PaidBy reads the paid amount from the receipt of a claim; nil: it paid nothing.
 func (c Claim) PaidBy(receipt *types.Receipt) *big.Int {
 	for _, log := range receipt.Logs {
 		if claimed, err := factory.UnpackDeferredClaimedEvent(log); err == nil && log.Address == common.Address(c.Domain.Factory) &&

@@ -9,7 +9,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
-// Mission is what a factory holds of a mission. All is zero of one that was never funded.
+// Mission is what a factory holds of a mission. It is zero for a mission that was never funded.
 type Mission struct {
 	Creator      sortie.Address
 	Token        sortie.Address
@@ -23,17 +23,17 @@ type Mission struct {
 // Exists reports whether the mission was ever funded.
 func (m Mission) Exists() bool { return !m.Creator.IsZero() }
 
-// MissionCall asks a factory for a mission, in the state after a block given by number or tag.
+// MissionCall reads a mission from a factory, in the state after a block given by number or tag.
 func MissionCall(factoryAddress sortie.Address, key sortie.Hash, block string) Call {
 	return stateCall(factoryAddress, factory.PackMissions(key), `"`+block+`"`)
 }
 
-// stateCall calls a contract without a transaction, in the state after a block given as JSON.
+// stateCall is an eth_call in the state after a block given as JSON.
 func stateCall(contract sortie.Address, data []byte, block string) Call {
 	return Call{"eth_call", `[{"to":"0x` + hex.EncodeToString(contract[:]) + `","data":"0x` + hex.EncodeToString(data) + `"},` + block + `]`}
 }
 
-// Mission reads a reply to a missionCall.
+// Mission decodes a reply to a [MissionCall].
 func (r Reply) Mission() (m Mission, err error) {
 	value, err := r.Value()
 	if err != nil {
@@ -46,10 +46,10 @@ func (r Reply) Mission() (m Mission, err error) {
 	return data.mission()
 }
 
-// missionSize is how many bytes the contract answers with.
+// missionSize is the length of the contract's answer in bytes.
 const missionSize = 7 * wordSize
 
-// mission reads the contract's answer.
+// mission decodes the contract's answer.
 func (data words) mission() (m Mission, err error) {
 	creator, creatorFits := addressOf(data.word(0))
 	token, tokenFits := addressOf(data.word(2))
@@ -67,7 +67,7 @@ func (data words) mission() (m Mission, err error) {
 	return m, nil
 }
 
-// Holds reports whether the contract holds what a draft promised.
+// Holds reports whether the contract holds the terms of a draft.
 func (m Mission) Holds(terms *onchain.Terms) bool {
 	return m.Creator == terms.Creator && m.Token == terms.Token && m.Reward.ToBig().Cmp(terms.Reward) == 0 &&
 		m.TargetCount == uint64(terms.TargetCount)

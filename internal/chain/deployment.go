@@ -12,10 +12,11 @@ import (
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/contracts/bind/missionfactory"
 	"github.com/sortie-labs/sortie/contracts/bind/servicetoken"
+	"github.com/sortie-labs/sortie/internal/setting"
 )
 
-// Decimals are those of the reward tokens. Amounts are computed with them everywhere; a token that
-// says otherwise is refused.
+// Decimals are those of the reward tokens. All amounts use them; a token with other decimals is
+// refused.
 func Decimals(token sortie.Token) int {
 	if token == sortie.TokenUSDC {
 		return 6
@@ -23,7 +24,7 @@ func Decimals(token sortie.Token) int {
 	return 18
 }
 
-// Deployment is the contracts that a service works with, and the keys it signs with.
+// Deployment names the contracts that a service works with, and the accounts of its keys.
 type Deployment struct {
 	ChainID      uint64
 	Factory      sortie.Address
@@ -33,40 +34,40 @@ type Deployment struct {
 	Settler      sortie.Address // zero: not checked
 }
 
-// ErrUnreachable says that a node could not be asked: nothing was found wrong, and nothing right.
+// ErrUnreachable says that a node did not answer, so that nothing is known.
 var ErrUnreachable = errors.New("the node cannot be reached")
 
-// Reader is what checks ask of a chain. An *ethclient.Client is one.
+// Reader has the methods of a chain that checks need. *ethclient.Client implements it.
 type Reader interface {
 	ChainID(ctx context.Context) (*big.Int, error)
 	CodeAt(ctx context.Context, account common.Address, blockNumber *big.Int) ([]byte, error)
 	CallContract(ctx context.Context, call ethereum.CallMsg, blockNumber *big.Int) ([]byte, error)
 }
 
-// Check compares the deployment with the chain: its id, the contracts' code, the tokens the factory
-// pays with and their decimals, and that the keys have their roles. The error is one line that says
-// which value is wrong; it wraps [ErrUnreachable] when the node did not answer.
+// Check compares the deployment with the chain: its id, the contracts' code, the factory's tokens
+// and their decimals, and the roles of the keys. The error is one line that names the wrong value;
+// it wraps [ErrUnreachable] if the node did not answer.
 func (d Deployment) Check(ctx context.Context, node Reader) error {
 	chainID, err := node.ChainID(ctx)
 	if err != nil {
 		return unreachable(node, err)
 	}
 	if !chainID.IsUint64() || chainID.Uint64() != d.ChainID {
-		return fmt.Errorf("--chain-id is %d and the node is on chain %s: correct the id or use another node", d.ChainID, chainID)
+		return &setting.Error{Name: setting.ChainID, Value: fmt.Sprint(d.ChainID), Err: fmt.Errorf("the node is on chain %s: correct the id or use another node", chainID)}
 	}
 	if err := d.checkFactory(ctx, node); err != nil {
 		return err
 	}
-	if err := CheckToken(ctx, node, "--usdc", d.USDC, Decimals(sortie.TokenUSDC)); err != nil {
+	if err := CheckToken(ctx, node, setting.USDC, d.USDC, Decimals(sortie.TokenUSDC)); err != nil {
 		return err
 	}
-	return CheckToken(ctx, node, "--service-token", d.ServiceToken, Decimals(sortie.TokenService))
+	return CheckToken(ctx, node, setting.ServiceToken, d.ServiceToken, Decimals(sortie.TokenService))
 }
 
 var factory = missionfactory.NewMissionFactory()
 
 func (d Deployment) checkFactory(ctx context.Context, node Reader) error {
-	if err := checkCode(ctx, node, "--factory", d.Factory); err != nil {
+	if err := checkCode(ctx, node, setting.Factory, d.Factory); err != nil {
 		return err
 	}
 	domain, err := ask(ctx, node, d.Factory, factory.PackEip712Domain(), factory.UnpackEip712Domain)
@@ -74,53 +75,57 @@ func (d Deployment) checkFactory(ctx context.Context, node Reader) error {
 		return err
 	}
 	if err != nil || domain.Name != "MissionFactory" || domain.Version != "1" {
-		return fmt.Errorf("--factory %s: the contract there is no MissionFactory of version 1; take the address that `sortie contracts deploy` printed", d.Factory)
+		return d.factoryError(errors.New("the contract there is no MissionFactory of version 1; take the address that `sortie contracts deploy` printed"))
 	}
 	for _, token := range []struct {
-		flag   string
+		name   setting.Name
 		want   sortie.Address
 		data   []byte
 		unpack func([]byte) (common.Address, error)
 	}{
-		{"--usdc", d.USDC, factory.PackUsdc(), factory.UnpackUsdc},
-		{"--service-token", d.ServiceToken, factory.PackServiceToken(), factory.UnpackServiceToken},
+		{setting.USDC, d.USDC, factory.PackUsdc(), factory.UnpackUsdc},
+		{setting.ServiceToken, d.ServiceToken, factory.PackServiceToken(), factory.UnpackServiceToken},
 	} {
 		got, err := ask(ctx, node, d.Factory, token.data, token.unpack)
 		if err != nil {
-			return fmt.Errorf("--factory %s: ask for its %s: %w", d.Factory, token.flag[2:], err)
+			return d.factoryError(fmt.Errorf("ask for its %s: %w", token.name, err))
 		}
 		if sortie.Address(got) != token.want {
-			return fmt.Errorf("%s is %s and the factory pays with %s: correct the address", token.flag, token.want, sortie.Address(got))
+			return &setting.Error{Name: token.name, Value: token.want.String(), Err: fmt.Errorf("the factory pays with %s: correct the address", sortie.Address(got))}
 		}
 	}
-	if err := d.checkRole(ctx, node, "--authorizer", d.Authorizer, factory.PackAUTHORIZERROLE()); err != nil {
+	if err := d.checkRole(ctx, node, setting.Authorizer, d.Authorizer, factory.PackAUTHORIZERROLE()); err != nil {
 		return err
 	}
-	return d.checkRole(ctx, node, "--settler", d.Settler, factory.PackSETTLERROLE())
+	return d.checkRole(ctx, node, setting.Settler, d.Settler, factory.PackSETTLERROLE())
 }
 
-func (d Deployment) checkRole(ctx context.Context, node Reader, flag string, account sortie.Address, roleCall []byte) error {
+func (d Deployment) factoryError(err error) error {
+	return &setting.Error{Name: setting.Factory, Value: d.Factory.String(), Err: err}
+}
+
+func (d Deployment) checkRole(ctx context.Context, node Reader, name setting.Name, account sortie.Address, roleCall []byte) error {
 	if account.IsZero() {
 		return nil
 	}
 	role, err := ask(ctx, node, d.Factory, roleCall, factory.UnpackAUTHORIZERROLE)
 	if err != nil {
-		return fmt.Errorf("--factory %s: ask for its roles: %w", d.Factory, err)
+		return d.factoryError(fmt.Errorf("ask for its roles: %w", err))
 	}
 	holds, err := ask(ctx, node, d.Factory, factory.PackHasRole(role, common.Address(account)), factory.UnpackHasRole)
 	if err != nil {
-		return fmt.Errorf("--factory %s: ask for its roles: %w", d.Factory, err)
+		return d.factoryError(fmt.Errorf("ask for its roles: %w", err))
 	}
 	if !holds {
-		return fmt.Errorf("%s %s does not have that role in the factory: grant it, or use the key that has", flag, account)
+		return &setting.Error{Name: name, Value: account.String(), Err: errors.New("it does not have that role in the factory: grant it, or use the key that has it")}
 	}
 	return nil
 }
 
-// CheckToken refuses an address without code and a token with other decimals. The flag is where the
-// address came from.
-func CheckToken(ctx context.Context, node Reader, flag string, token sortie.Address, decimals int) error {
-	if err := checkCode(ctx, node, flag, token); err != nil {
+// CheckToken refuses an address without code and a token with other decimals. Name is the setting of
+// the address.
+func CheckToken(ctx context.Context, node Reader, name setting.Name, token sortie.Address, decimals int) error {
+	if err := checkCode(ctx, node, name, token); err != nil {
 		return err
 	}
 	erc20 := servicetoken.NewServiceToken()
@@ -129,25 +134,25 @@ func CheckToken(ctx context.Context, node Reader, flag string, token sortie.Addr
 	case errors.Is(err, ErrUnreachable):
 		return err
 	case err != nil:
-		return fmt.Errorf("%s %s: this contract is no token, it does not answer decimals()", flag, token)
+		return &setting.Error{Name: name, Value: token.String(), Err: errors.New("this contract is no token, it does not answer decimals()")}
 	case int(got) != decimals:
-		return fmt.Errorf("%s %s: the token has %d decimals, want %d: is it another token?", flag, token, got, decimals)
+		return &setting.Error{Name: name, Value: token.String(), Err: fmt.Errorf("the token has %d decimals, want %d: is it another token?", got, decimals)}
 	}
 	return nil
 }
 
-func checkCode(ctx context.Context, node Reader, flag string, address sortie.Address) error {
+func checkCode(ctx context.Context, node Reader, name setting.Name, address sortie.Address) error {
 	code, err := node.CodeAt(ctx, common.Address(address), nil)
 	if err != nil {
 		return unreachable(node, err)
 	}
 	if len(code) == 0 {
-		return fmt.Errorf("%s %s: there is no contract at this address on this chain; check the address and the chain", flag, address)
+		return &setting.Error{Name: name, Value: address.String(), Err: errors.New("there is no contract at this address on this chain; check the address and the chain")}
 	}
 	return nil
 }
 
-// ask calls a view and decodes its answer.
+// ask calls a view of a contract and decodes its answer.
 func ask[T any](ctx context.Context, node Reader, to sortie.Address, data []byte, unpack func([]byte) (T, error)) (value T, err error) {
 	address := common.Address(to)
 	answer, err := node.CallContract(ctx, ethereum.CallMsg{To: &address, Data: data}, nil)

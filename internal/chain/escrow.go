@@ -9,23 +9,22 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// Escrow is how a mission stands in the contract.
+// Escrow is the state of a mission in the contract.
 type Escrow struct {
-	Funded    bool // it was, whether or not it is closed by now
+	Funded    bool // also after it was closed
 	Closed    bool
 	PaidCount uint64 // slots
 }
 
-// Escrow asks for a mission as enough nodes have it in their newest block, by [Quorum]: what is
-// signed with it moves money.
+// Escrow reads a mission from the newest block, by [Quorum], because signatures that move money
+// depend on it.
 func (n *Nodes) Escrow(ctx context.Context, factoryAddress sortie.Address, missionKey sortie.Hash) (Escrow, error) {
 	escrow, err := Quorum(ctx, n, func(ctx context.Context, node *Node) (Escrow, error) {
 		mission, err := ask(ctx, node, factoryAddress, factory.PackMissions(missionKey), factory.UnpackMissions)
 		if err != nil {
 			return Escrow{}, err
 		}
-		// Asked last: a node that has turned into one of another chain must not have answered
-		// before that was noticed.
+		// This is last, so that no answer of a node that switched to another chain counts.
 		if err := n.stillOnChain(ctx, node); err != nil {
 			return Escrow{}, err
 		}

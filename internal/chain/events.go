@@ -19,10 +19,10 @@ const wordSize = 32
 // maxMissionID is the contract's limit in bytes.
 const maxMissionID = 64
 
-// eventShape says how the contract writes an event: indexed arguments as topics behind the event's
-// own, the others as words of data. Reading by hand is an order of magnitude cheaper than through
-// the ABI, and refuses what the ABI would let pass: surplus data, values that are too wide for the
-// contract's own types.
+// eventShape describes how the contract writes an event: indexed arguments are topics after the
+// event's own, the others are words of data. Decoding by hand is ten times cheaper than with the
+// ABI, and refuses what the ABI accepts: surplus data, and values too wide for the contract's
+// types.
 type eventShape struct {
 	kind   onchain.EventKind
 	topics int  // with the event's own
@@ -40,8 +40,8 @@ var (
 	topicMissionClosed = topicOf("MissionClosed(bytes32,uint256,bool,uint8)")
 )
 
-// eventShapes are the events that are followed: those that something is done with. Others of the
-// contract, which anyone can make it write for the price of the gas, are not asked for.
+// eventShapes are the events that are followed. Other events of the contract, which anyone can
+// cause for the price of gas, are not requested.
 var eventShapes = map[sortie.Hash]eventShape{
 	topicMissionFunded: {onchain.EventMissionFunded, 4, 6, true, readMissionFunded},
 	topicMissionClosed: {onchain.EventMissionClosed, 2, 3, false, readMissionClosed},
@@ -52,7 +52,7 @@ var eventShapes = map[sortie.Hash]eventShape{
 // followedTopics are the keys of eventShapes in a fixed order.
 var followedTopics = slices.SortedFunc(maps.Keys(eventShapes), func(a, b sortie.Hash) int { return bytes.Compare(a[:], b[:]) })
 
-// event turns a log into the event it reports, if that is one that we follow.
+// event decodes a log. known is false for events that are not followed.
 func (l *rawLog) event() (event onchain.Event, known bool, err error) {
 	if l.topicCount == 0 {
 		return event, false, nil
@@ -87,8 +87,7 @@ func readMissionFunded(event *onchain.Event, l *rawLog) bool {
 		idFits && sortie.MissionKey(missionID) == event.MissionKey
 }
 
-// missionID reads the one argument of variable length: its place, its length, its bytes and zeros
-// up to a whole word.
+// missionID decodes the only argument of variable length: offset, length, bytes and zero padding.
 func (l *rawLog) missionID() (string, bool) {
 	const head = 5 * wordSize
 	place, placeFits := narrow(l.data.word(0), 64)
@@ -104,8 +103,8 @@ func (l *rawLog) missionID() (string, bool) {
 	return string(tail[:length]), true
 }
 
-// storable is a mission id that every database takes. An authorizer may sign any bytes; those that
-// are no text are no id of ours, and are none either when they are made text.
+// storable makes a mission id valid text for every database. An authorizer may sign any bytes;
+// those that are not valid text are no id of this service, before or after the change.
 func storable(missionID string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(missionID, "\uFFFD"), "\x00", "\uFFFD")
 }
@@ -118,7 +117,7 @@ func readMissionClosed(event *onchain.Event, l *rawLog) bool {
 	return deferredFits && reasonFits && (reason == closedByService || reason == closedByCreator)
 }
 
-// How a mission ended, in the contract's numbers.
+// The contract's reasons for the end of a mission.
 const (
 	closedByService = 1
 	closedByCreator = 2
@@ -132,7 +131,7 @@ func readPayment(event *onchain.Event, l *rawLog) bool {
 	return recipientFits && slotFits
 }
 
-// words are the contract's values of fixed length, one after the other.
+// words are consecutive ABI words.
 type words []byte
 
 func (w words) word(i int) []byte { return w[i*wordSize : (i+1)*wordSize] }
@@ -141,7 +140,7 @@ func addressOf(word []byte) (sortie.Address, bool) {
 	return sortie.Address(word[12:]), allZero(word[:12])
 }
 
-// narrow reads a word that holds at most so many bits, up to 64.
+// narrow decodes a word of at most so many bits, up to 64.
 func narrow(word []byte, bits uint) (uint64, bool) {
 	value := binary.BigEndian.Uint64(word[wordSize-8:])
 	return value, allZero(word[:wordSize-8]) && (bits == 64 || value>>bits == 0)

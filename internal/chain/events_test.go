@@ -75,7 +75,7 @@ func TestEventsAreReadAsTheGeneratedCodeReadsThem(t *testing.T) {
 		kinds[want.Kind]++
 	})
 	if len(kinds) != len(eventShapes) {
-		t.Errorf("only these were tried: %v", kinds)
+		t.Errorf("tried kinds of event: got %v, want all four", kinds)
 	}
 }
 
@@ -84,7 +84,7 @@ func TestTopicsAreThoseOfTheContract(t *testing.T) {
 	for topic, shape := range eventShapes {
 		event, err := chaintest.FactoryABI.EventByID(common.Hash(topic))
 		if err != nil {
-			t.Errorf("%s: %v", shape.kind, err)
+			t.Errorf("decode a log of kind %s: got error %v, want none", shape.kind, err)
 			continue
 		}
 		indexed := len(event.Inputs) - len(event.Inputs.NonIndexed())
@@ -94,8 +94,8 @@ func TestTopicsAreThoseOfTheContract(t *testing.T) {
 	}
 }
 
-// A log that differs from what the contract writes in one byte is refused, or is what the generated
-// code makes of it.
+// A log that differs from a valid one in one byte is refused, or decoded like the generated code
+// does.
 func TestAlteredLogsAreRefusedOrReadExactly(t *testing.T) {
 	t.Parallel()
 	refused, read := 0, 0
@@ -118,7 +118,7 @@ func TestAlteredLogsAreRefusedOrReadExactly(t *testing.T) {
 		got, err := NewLogFilter([]sortie.Address{chaintest.Factory}).Events(fmt.Appendf(nil, "[%s]", chaintest.LogJSON(t, log)), log.BlockNumber, log.BlockNumber)
 		if err != nil {
 			if !errors.Is(err, ErrBadAnswer) {
-				t.Fatalf("refused with %v", err)
+				t.Fatalf("decode an altered log: got error %v, want ErrBadAnswer", err)
 			}
 			refused++
 			return
@@ -133,12 +133,12 @@ func TestAlteredLogsAreRefusedOrReadExactly(t *testing.T) {
 		}
 		packed, err := chaintest.FactoryABI.Events[eventName(want.Kind)].Inputs.NonIndexed().Pack(again...)
 		if err != nil || !bytes.Equal(packed, log.Data) {
-			t.Fatalf("took data that the contract does not write: %x", log.Data)
+			t.Fatalf("decoded data %x, want it refused: the contract does not write it", log.Data)
 		}
 		read++
 	})
 	if refused == 0 || read == 0 {
-		t.Errorf("%d refused, %d read: the test tries too little", refused, read)
+		t.Errorf("got %d refused and %d decoded logs, want more of both", refused, read)
 	}
 }
 
@@ -171,7 +171,7 @@ func TestListsThatNobodyAskedForAreRefused(t *testing.T) {
 	second := strings.Replace(whole, `"logIndex":"0x3"`, `"logIndex":"0x4"`, 1)
 	look := NewLogFilter([]sortie.Address{chaintest.Factory})
 	if got, err := look.Events([]byte("["+whole+","+second+"]"), 1, 9); err != nil || len(got) != 2 {
-		t.Fatalf("the two as they are: %d, %v", len(got), err)
+		t.Fatalf("decode both logs unaltered: got %d events, %v, want 2", len(got), err)
 	}
 	padded := exampleLog()
 	padded.Data[len(padded.Data)-1] = 1
@@ -197,10 +197,10 @@ func TestListsThatNobodyAskedForAreRefused(t *testing.T) {
 		"a wide address":    "[" + strings.Replace(whole, `0000000000000000000000000000000000000000000000000000000000000001"`, `1000000000000000000000000000000000000000000000000000000000000001"`, 1) + "]",
 	} {
 		if name != "no list" && list == "["+whole+"]" {
-			t.Fatalf("%s: nothing was altered", name)
+			t.Fatalf("%s: the log was not altered, want it altered", name)
 		}
 		if got, err := look.Events([]byte(list), 1, 9); !errors.Is(err, ErrBadAnswer) || got != nil {
-			t.Errorf("%s: %d events, %v", name, len(got), err)
+			t.Errorf("%s: got %d events, %v, want an error", name, len(got), err)
 		}
 	}
 }
@@ -216,26 +216,26 @@ func TestBloomFiltersAgreeWithTheLibrary(t *testing.T) {
 			t.Fatal(err)
 		}
 		h := &Header{Block: onchain.Block{Number: log.BlockNumber, Hash: sortie.Hash(log.BlockHash)}, bloom: bloom}
-		if err := look.Belong(events, h); err != nil {
-			t.Fatalf("refused: %v", err)
+		if err := look.CheckInBlock(events, h); err != nil {
+			t.Fatalf("check events in their block: got error %v, want none", err)
 		}
 		empty := *h
 		empty.bloom = types.Bloom{}
 		other := *h
 		other.Hash[0] ^= 1
 		for name, wrong := range map[string]*Header{"an empty filter": &empty, "another block": &other} {
-			if err := look.Belong(events, wrong); !errors.Is(err, ErrBadAnswer) {
-				t.Fatalf("%s: %v", name, err)
+			if err := look.CheckInBlock(events, wrong); !errors.Is(err, ErrBadAnswer) {
+				t.Fatalf("check events with %s: got error %v, want ErrBadAnswer", name, err)
 			}
 		}
 		probe := rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "probe")
 		if bloomBitsOf(probe).in(&bloom) != types.BloomLookup(bloom, common.Hash(probe)) {
-			t.Fatalf("of %x", probe)
+			t.Fatalf("the bloom lookup of %x differs from the library's, want the same", probe)
 		}
 	})
 }
 
-// FuzzLogs holds the hand-written reader against encoding/json and the library's own type.
+// FuzzLogs compares the decoder with encoding/json and go-ethereum's type.
 func FuzzLogs(f *testing.F) {
 	f.Add(append(append([]byte("["), chaintest.LogJSON(f, exampleLog())...), ']'))
 	f.Add([]byte(`[{"address":"0x"}, {}]`))
@@ -255,7 +255,7 @@ func FuzzLogs(f *testing.F) {
 		}
 		var logs []types.Log
 		if err := json.Unmarshal(text, &logs); err != nil || len(logs) != len(events) {
-			t.Fatalf("%d events of what the library does not read: %v", len(events), err)
+			t.Fatalf("got %d events of text that the library refuses (%v), want an error", len(events), err)
 		}
 		for i := range events {
 			want, err := chaintest.DecodeLog(&logs[i])
@@ -266,7 +266,7 @@ func FuzzLogs(f *testing.F) {
 	})
 }
 
-// FuzzReplies holds the envelope's reader against encoding/json.
+// FuzzReplies compares the reader of replies with encoding/json.
 func FuzzReplies(f *testing.F) {
 	f.Add([]byte(`[{"id":2,"result":null},{"id":1,"jsonrpc":"2.0","result":{"a":[1,"]\"",{}]}}]`))
 	f.Add([]byte(`[{"id":1,"error":{"code":-32000,"message":"no\u0000"}},{"id":2,"result":1 }]`))
@@ -281,7 +281,7 @@ func FuzzReplies(f *testing.F) {
 			Result json.RawMessage `json:"result"`
 		}
 		if err := json.Unmarshal(body, &library); err != nil || len(library) != len(replies) {
-			t.Fatalf("took what the library does not read: %v", err)
+			t.Fatalf("read replies that the library refuses (%v), want an error", err)
 		}
 		for _, one := range library {
 			ours := replies[one.ID-1]
@@ -292,7 +292,7 @@ func FuzzReplies(f *testing.F) {
 	})
 }
 
-// What anyone can make the contract write for the price of the gas is not asked for.
+// Events that anyone can cause for the price of gas are not requested.
 func TestEventsWithoutAUseAreNotFollowed(t *testing.T) {
 	t.Parallel()
 	query := NewLogFilter(nil).query

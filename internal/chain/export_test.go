@@ -2,5 +2,5 @@ package chain
 
 import "time"
 
-// CheckEvery lets tests look at nodes more often than a service does.
+// CheckEvery sets the time between checks of the nodes.
 func (n *Nodes) CheckEvery(interval time.Duration) { n.interval = interval }

@@ -13,13 +13,11 @@ import (
 	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
-// MaxCalls is how many calls go into one request. Providers differ in how many they take; all known
-// ones take a hundred.
+// MaxCalls is the number of calls in one request. All known providers accept a hundred.
 const MaxCalls = 100
 
-// Header is what following needs of a block. Its hash is the node's word: chains differ in what
-// they hash, so it cannot be computed here. What counts is that every header names the hash of the
-// one before it.
+// Header is a block without its transactions. Its hash cannot be verified, because chains hash
+// different fields; instead every header must name its parent's hash.
 type Header struct {
 	onchain.Block
 	Parent sortie.Hash
@@ -33,10 +31,10 @@ const (
 
 func HexNumber(number uint64) string { return "0x" + strconv.FormatUint(number, 16) }
 
-// HeaderCall asks for a block without its transactions, by number or tag.
+// HeaderCall reads a block without its transactions, by number or tag.
 func HeaderCall(block string) Call { return Call{"eth_getBlockByNumber", `["` + block + `",false]`} }
 
-// parseHeader reads a block. Every member that is read must be there, once.
+// parseHeader decodes a block. Each member must appear once.
 func parseHeader(text []byte) (*Header, error) {
 	const number, hash, parent, timestamp, bloom, all = 1, 2, 4, 8, 16, 31
 	h := new(Header)
@@ -77,11 +75,10 @@ func parseHeader(text []byte) (*Header, error) {
 	return h, nil
 }
 
-// maxTimestamp is in the year 36812: beyond every plausible block, and inside of what databases
-// hold.
+// maxTimestamp is in the year 36812: later than any block, and within the range of the databases.
 const maxTimestamp = 1 << 40
 
-// Header reads a reply to a headerCall for a number.
+// Header decodes a reply to a [HeaderCall] with a number.
 func (r Reply) Header(number uint64) (*Header, error) {
 	h, err := r.AnyHeader()
 	if err != nil {
@@ -93,7 +90,7 @@ func (r Reply) Header(number uint64) (*Header, error) {
 	return h, nil
 }
 
-// AnyHeader reads a reply to a headerCall for a tag.
+// AnyHeader decodes a reply to a [HeaderCall] with a tag.
 func (r Reply) AnyHeader() (*Header, error) {
 	text, err := r.Value()
 	if err != nil {
@@ -102,10 +99,10 @@ func (r Reply) AnyHeader() (*Header, error) {
 	return parseHeader(text)
 }
 
-// parallelBatches is how many requests for headers are under way at once.
+// parallelBatches is the number of concurrent requests for headers.
 const parallelBatches = 4
 
-// Headers reads blocks by their numbers. It fails when the node lacks one.
+// Headers reads blocks by number. It fails if the node lacks one.
 func (n *Node) Headers(ctx context.Context, numbers []uint64) ([]*Header, error) {
 	headers := make([]*Header, len(numbers))
 	group, ctx := errgroup.WithContext(ctx)

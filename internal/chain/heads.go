@@ -13,8 +13,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
-// NodeHead is a node's newest block, its base fee, and the tip that the node suggests, nil when it
-// suggests none.
+// NodeHead is a node's newest block, its base fee, and the tip that the node suggests; nil: none.
 type NodeHead struct {
 	Block        onchain.Block
 	BaseFee, Tip *big.Int
@@ -72,7 +71,7 @@ func (n *Node) AccountAt(ctx context.Context, account common.Address, block sort
 	return nonce, balance, nil
 }
 
-// SendRaw hands a signed transaction to the node.
+// SendRaw sends a signed transaction to the node.
 func (n *Node) SendRaw(ctx context.Context, transaction []byte) error {
 	replies, err := n.Batch(ctx, []Call{{"eth_sendRawTransaction", `["` + hexutil.Encode(transaction) + `"]`}})
 	if err == nil {

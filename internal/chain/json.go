@@ -7,18 +7,16 @@ import (
 	"math/big"
 )
 
-// Answers are walked by hand: their syntax was checked when they came in (see parseReplies), so
-// that finding the end of a value is all there is to it. Every slice handed out is a part of the
-// answer.
+// Answers are walked by hand. parseReplies has checked their syntax, so that only the ends of
+// values must be found. All returned slices are parts of the answer.
 
-// eachMember walks an object. A name that appears twice is handed over twice: whoever reads it
-// decides.
+// eachMember walks an object. It visits a name that appears twice twice: the visitor decides.
 func eachMember(object []byte, visit func(name, value []byte) error) error {
 	_, err := walkObject(object, visit)
 	return err
 }
 
-// walkObject walks the object that a text begins with, and gives its length.
+// walkObject walks the object at the start of a text, and returns its length.
 func walkObject(text []byte, visit func(name, value []byte) error) (length int, err error) {
 	if len(text) == 0 || text[0] != '{' {
 		return 0, BadAnswer("%.40q where an object should be", text)
@@ -26,7 +24,7 @@ func walkObject(text []byte, visit func(name, value []byte) error) (length int, 
 	at := skipSpace(text, 1)
 	for text[at] != '}' {
 		end := valueEnd(text, at)
-		name := text[at+1 : end-1] // with its escapes, which no name that we look for has
+		name := text[at+1 : end-1] // with escapes: no name that is read has any
 		at = skipSpace(text, skipSpace(text, end)+1)
 		end = valueEnd(text, at)
 		if err := visit(name, text[at:end]); err != nil {
@@ -39,8 +37,8 @@ func walkObject(text []byte, visit func(name, value []byte) error) (length int, 
 	return at + 1, nil
 }
 
-// eachElement walks an array. It hands over the text from each element on, and is told how long the
-// element was: who reads it finds its end anyway.
+// eachElement walks an array. visit receives the text from an element on, and returns the length of
+// the element.
 func eachElement(array []byte, visit func(text []byte) (length int, err error)) error {
 	if len(array) == 0 || array[0] != '[' {
 		return BadAnswer("%.40q where a list should be", array)
@@ -64,7 +62,7 @@ func skipSpace(text []byte, at int) int {
 	return at
 }
 
-// valueEnd is where the value that begins at an index ends.
+// valueEnd returns the end of the value at an index.
 func valueEnd(text []byte, at int) int {
 	switch text[at] {
 	case '"':
@@ -93,9 +91,8 @@ func valueEnd(text []byte, at int) int {
 	}
 }
 
-// stringEnd looks for quotation marks. One that follows no backslash ends the string; before
-// another there may be any number of backslashes, each of which stands for itself or escapes what
-// is next.
+// stringEnd returns the end of the string at an index. A quotation mark without a backslash before
+// it ends the string; otherwise backslashes are counted.
 func stringEnd(text []byte, at int) int {
 	begin := at + 1
 	at = begin + bytes.IndexByte(text[begin:], '"')
@@ -110,8 +107,8 @@ func stringEnd(text []byte, at int) int {
 	return at + 1
 }
 
-// quantity reads a number as nodes write it: "0x" and hex digits without leading zeros. Numbers
-// beyond 63 bits, which no column of ours holds, are refused.
+// quantity decodes a JSON-RPC number: "0x" and hex digits without leading zeros. Numbers above 63
+// bits are refused, because no database column holds them.
 func quantity(value []byte) (uint64, error) {
 	digits, found := bytes.CutPrefix(unquote(value), []byte("0x"))
 	if !found || len(digits) == 0 || len(digits) > 16 || (digits[0] == '0' && len(digits) > 1) {
@@ -143,7 +140,7 @@ func fromHex(digit byte) (byte, bool) {
 	return 0, false
 }
 
-// fixedBytes reads exactly as many bytes as there is room for: a hash, an address, a bloom filter.
+// fixedBytes decodes exactly len(dst) bytes: a hash, an address, a bloom filter.
 func fixedBytes(dst, value []byte) error {
 	digits, found := bytes.CutPrefix(unquote(value), []byte("0x"))
 	if !found || len(digits) != 2*len(dst) {
@@ -155,7 +152,7 @@ func fixedBytes(dst, value []byte) error {
 	return nil
 }
 
-// anyBytes appends the bytes of a value of any length.
+// anyBytes appends a value of any length.
 func anyBytes(dst, value []byte) ([]byte, error) {
 	digits, found := bytes.CutPrefix(unquote(value), []byte("0x"))
 	if !found {
@@ -168,7 +165,7 @@ func anyBytes(dst, value []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// unquote gives the inside of a string, and nothing for any other value.
+// unquote returns the inside of a string, and nil for any other value.
 func unquote(value []byte) []byte {
 	if len(value) < 2 || value[0] != '"' {
 		return nil
@@ -176,7 +173,7 @@ func unquote(value []byte) []byte {
 	return value[1 : len(value)-1]
 }
 
-// wei reads an amount, which may be larger than any other number.
+// wei decodes an amount of up to 256 bits.
 func wei(value []byte) (*big.Int, error) {
 	amount, valid := new(big.Int).SetString(string(unquote(value)), 0)
 	if !valid || amount.Sign() < 0 || amount.BitLen() > 256 {

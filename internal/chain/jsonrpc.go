@@ -17,15 +17,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// ErrBadAnswer says that a node's answer is not what a node that works and does not lie would give.
-// Nothing of it is used.
+// ErrBadAnswer says that a node's answer cannot be correct. No part of it is used.
 var ErrBadAnswer = errors.New("the node's answer is refused")
 
 func BadAnswer(format string, arguments ...any) error {
 	return fmt.Errorf("%w: %w", ErrBadAnswer, fmt.Errorf(format, arguments...))
 }
 
-// nodeError is a node's own refusal of a call. It is an rpc.Error.
+// nodeError is a JSON-RPC error that a node returned. It implements rpc.Error.
 type nodeError struct {
 	code    int
 	message string
@@ -36,28 +35,26 @@ func (e *nodeError) Error() string {
 }
 func (e *nodeError) ErrorCode() int { return e.code }
 
-// statusError is an HTTP status instead of an answer.
+// statusError is an HTTP status without an answer.
 type statusError int
 
 func (e statusError) Error() string {
 	return fmt.Sprintf("HTTP status %d %s", int(e), http.StatusText(int(e)))
 }
 
-// Call is one JSON-RPC request. Its parameters are a JSON array written by hand, of nothing that
-// came from outside.
+// Call is one JSON-RPC request. Its parameters are a JSON array without foreign text.
 type Call struct {
 	Method string
 	Params string
 }
 
-// Reply is the answer to one call: its result as JSON, which may be null, or the node's refusal.
+// Reply is the answer to one call: its result as JSON, which may be null, or the node's error.
 type Reply struct {
 	result []byte
 	Err    error
 }
 
-// Value is the result, or why there is none. null counts as none: the node does not have what it
-// was asked for.
+// Value returns the result. It fails with the node's error, and with [ErrAbsent] for null.
 func (r Reply) Value() ([]byte, error) {
 	if r.Err != nil {
 		return nil, r.Err
@@ -74,20 +71,19 @@ func (r Reply) given() bool { return r.result != nil || r.Err != nil }
 // state.
 var ErrAbsent = errors.New("the node does not have it")
 
-// Batch sends calls as one request, or as several where the node takes no larger ones, and gives
-// their replies in the same order. It is all or nothing: an answer that is not one reply with a
-// result or an error for each call fails as a whole. The error wraps [ErrUnreachable] when there
-// was no JSON to be read, errBadAnswer when it was of the wrong shape, and is a *nodeError when the
-// node refused a request itself. It never holds the node's URL.
+// Batch sends calls as one request, or as several if the node accepts only smaller ones, and
+// returns the replies in the order of the calls. An answer without exactly one result or error for
+// each call fails as a whole. The error wraps [ErrUnreachable] for an answer that is not JSON,
+// [ErrBadAnswer] for one of the wrong shape, and is a *nodeError if the node refused the request.
+// It never contains the node's URL.
 //
-// Answers that are too large together are asked for again in smaller requests. A call whose answer
-// is too large alone has a reply that is an errTooLarge: it does not fail the others.
+// If the answers are too large together, they are requested again in smaller batches. A call whose
+// answer alone is too large has a reply with errTooLarge and does not fail the others.
 func (n *Node) Batch(ctx context.Context, calls []Call) ([]Reply, error) {
 	return n.batchWithin(ctx, calls, maxAnswerBytes)
 }
 
-// BatchOn sends calls together with the question which chain this is, so that no answer of a node
-// that has turned into another one counts.
+// BatchOn sends calls together with eth_chainId, and fails if the node is on another chain.
 func (n *Node) BatchOn(ctx context.Context, chainID uint64, calls []Call) ([]Reply, error) {
 	replies, err := n.Batch(ctx, append(slices.Clip(calls), Call{"eth_chainId", "[]"}))
 	if err != nil {
@@ -106,7 +102,7 @@ func (n *Node) BatchOn(ctx context.Context, chainID uint64, calls []Call) ([]Rep
 	return replies[:len(calls)], nil
 }
 
-// batchWithin is batch with a limit on the bytes of each answer.
+// batchWithin is [Node.Batch] with a limit on the bytes of each answer.
 func (n *Node) batchWithin(ctx context.Context, calls []Call, limit int64) ([]Reply, error) {
 	replies := make([]Reply, len(calls))
 	size := n.limit.size()
@@ -119,8 +115,8 @@ func (n *Node) batchWithin(ctx context.Context, calls []Call, limit int64) ([]Re
 	return replies, nil
 }
 
-// fill sends calls as one request and stores their replies. What is too large is asked for again,
-// in halves down to one call.
+// fill sends calls as one request and stores their replies. It splits a request with a too large
+// answer in halves, down to one call.
 func (n *Node) fill(ctx context.Context, calls []Call, replies []Reply, limit int64) error {
 	some, err := n.request(ctx, calls, limit)
 	if tooLarge(err) && len(calls) == 1 {
@@ -134,7 +130,7 @@ func (n *Node) fill(ctx context.Context, calls []Call, replies []Reply, limit in
 		return err
 	}
 	copy(replies, some)
-	var refused []int // nodes that answer a batch up to their limit refuse the rest of it, call by call
+	var refused []int // nodes that answer a batch up to their limit refuse the remaining calls one by one
 	for i := range some {
 		if len(some) > 1 && tooLarge(some[i].Err) {
 			refused = append(refused, i)
@@ -143,9 +139,8 @@ func (n *Node) fill(ctx context.Context, calls []Call, replies []Reply, limit in
 	return n.fillAgain(ctx, calls, replies, refused, limit)
 }
 
-// mayExceed reports whether honest answers to calls can have more bytes together than a limit, or
-// than nodes send. A node that sends more than they can have is broken or hostile: asking it again
-// would only cost more.
+// mayExceed reports whether correct answers to calls can be larger than a limit. A node that sends
+// more is broken or hostile, and is not asked again.
 func mayExceed(calls []Call, limit int64) bool {
 	const header, state = 4 << 20, 64 << 10
 	var most int64
@@ -170,7 +165,7 @@ func (n *Node) fillHalves(ctx context.Context, calls []Call, replies []Reply, li
 	return n.fill(ctx, calls[half:], replies[half:], limit)
 }
 
-// fillAgain asks for some of the calls again, in fewer at a time than before.
+// fillAgain repeats some of the calls in a smaller request.
 func (n *Node) fillAgain(ctx context.Context, calls []Call, replies []Reply, which []int, limit int64) error {
 	if len(which) == 0 {
 		return nil
@@ -210,11 +205,10 @@ func (n *Node) request(ctx context.Context, calls []Call, limit int64) ([]Reply,
 // errTooLarge says that an answer has more bytes than are read.
 var errTooLarge = fmt.Errorf("%w: the answer is too large", ErrUnreachable)
 
-// tooLarge reports whether an answer was refused for its size, here or by the node. Other refusals
-// may be about size, too, but also about how often a node is asked: they are not answered with more
-// requests.
+// tooLarge reports whether an answer was refused for its size, here or by the node. Other errors
+// may be about size or about rate limits; they do not cause more requests.
 func tooLarge(err error) bool {
-	const geth, rust, rustBatch = -32003, -32008, -32011 // go-ethereum; nodes that are written in Rust
+	const geth, rust, rustBatch = -32003, -32008, -32011 // go-ethereum; nodes written in Rust
 	var refused *nodeError
 	if errors.As(err, &refused) {
 		return refused.code == geth || refused.code == rust || refused.code == rustBatch
@@ -222,12 +216,11 @@ func tooLarge(err error) bool {
 	return errors.Is(err, errTooLarge)
 }
 
-// batchLimit is how many calls a node takes in one request, as far as is known: half of what it
-// refused, for an hour. What nodes say when a batch is too large differs too widely to be told
-// apart from other refusals.
+// batchLimit is the number of calls that a node accepts in one request: half of what it refused,
+// for an hour. Errors for too large batches cannot be distinguished from other errors.
 type batchLimit struct {
 	mutex sync.Mutex
-	most  int // 0: nothing is known
+	most  int // 0: not known
 	until time.Time
 }
 
@@ -242,10 +235,10 @@ func (l *batchLimit) size() int {
 	return l.most
 }
 
-// maxRequest is larger than any batch of ours.
+// maxRequest is larger than any batch.
 const maxRequest = 1000
 
-// learn takes an error into account that may have come of too many calls.
+// learn lowers the limit after an error that too many calls may have caused.
 func (l *batchLimit) learn(err error, calls int) {
 	var refused *nodeError
 	var status statusError
@@ -259,8 +252,8 @@ func (l *batchLimit) learn(err error, calls int) {
 	l.most, l.until = calls/2, time.Now().Add(batchLimitLife)
 }
 
-// appendRequest writes calls with the ids 1, 2, 3 and so on; a single call without the array, for
-// nodes that take no batches.
+// appendRequest writes calls with the ids 1, 2, 3 and so on. A single call is no array, for nodes
+// that do not accept batches.
 func appendRequest(dst []byte, calls []Call) []byte {
 	for i, c := range calls {
 		separator := byte(',')
@@ -280,8 +273,8 @@ func appendRequest(dst []byte, calls []Call) []byte {
 	return dst
 }
 
-// post gives the body of the node's answer. A status that is no success is a statusError, unless
-// the body explains it in JSON-RPC.
+// post returns the body of the node's answer. Other statuses than 2xx are a statusError, unless the
+// body has a JSON-RPC error.
 func (n *Node) post(ctx context.Context, request []byte, limit int64) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, n.endpoint, bytes.NewReader(request))
 	if err != nil {
@@ -310,7 +303,7 @@ func (n *Node) post(ctx context.Context, request []byte, limit int64) ([]byte, e
 	return body, nil
 }
 
-// readAll reads a body of at most so many bytes, into one allocation where the length is known.
+// readAll reads a body of limited size, with one allocation if the length is known.
 func readAll(response *http.Response, limit int64) ([]byte, error) {
 	if response.ContentLength > limit {
 		return nil, errTooLarge
@@ -326,10 +319,9 @@ func readAll(response *http.Response, limit int64) ([]byte, error) {
 	return body.Bytes(), err
 }
 
-// parseReplies checks the syntax of an answer and takes it apart. The results are parts of the
-// body.
+// parseReplies checks the syntax of an answer and splits it. The results are parts of the body.
 func parseReplies(body []byte, expected int) ([]Reply, error) {
-	d := replyReader{body, jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true))} // what we read is checked for them
+	d := replyReader{body, jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true))} // duplicates are checked where members are read
 	var replies []Reply
 	var err error
 	if d.PeekKind() == '[' {
@@ -354,7 +346,7 @@ type replyReader struct {
 	*jsontext.Decoder
 }
 
-// single reads the reply to a single call, or a refusal of the request as a whole.
+// single reads the reply to a single call, or an error for the whole request.
 func (d replyReader) single(expected int) ([]Reply, error) {
 	id, one, err := d.reply()
 	switch {
@@ -394,7 +386,7 @@ func (d replyReader) list(expected int) ([]Reply, error) {
 	return replies, nil
 }
 
-// reply reads one reply. Its id is 0 when the node gave none, as it may for a request that it could
+// reply reads one reply. The id is 0 if the node gave none, as it may for a request that it could
 // not read.
 func (d replyReader) reply() (id int, one Reply, err error) {
 	if kind := d.PeekKind(); kind != '{' {
@@ -433,7 +425,7 @@ func (d replyReader) reply() (id int, one Reply, err error) {
 	return id, one, nil
 }
 
-// read takes in one member of a reply, and gives the id as it is known then.
+// read stores one member of a reply, and returns the id known so far.
 func (r *Reply) read(member string, value []byte, id int) (int, error) {
 	switch member {
 	case "id":
@@ -448,7 +440,7 @@ func (r *Reply) read(member string, value []byte, id int) (int, error) {
 		}
 		r.result = value
 	case "error":
-		if string(value) == "null" { // some nodes write it beside a result
+		if string(value) == "null" { // some nodes write it next to a result
 			return id, nil
 		}
 		refused, err := parseNodeError(value)
@@ -474,7 +466,7 @@ func parseNodeError(text []byte) (error, error) {
 	return refused, err
 }
 
-// printable cuts a stranger's text to what a log line can hold.
+// printable makes foreign text safe for a log line.
 func printable(text string) string {
 	const limit = 200
 	if len(text) > limit {
@@ -488,7 +480,7 @@ func printable(text string) string {
 	}, strings.ToValidUTF8(text, " "))
 }
 
-// OneLine makes what several nodes said fit where people read it.
+// OneLine makes an error text safe to show: one line of limited length.
 func OneLine(detail string) string {
 	const limit = 500
 	detail = strings.ReplaceAll(detail, "\n", "; ")
@@ -498,8 +490,8 @@ func OneLine(detail string) string {
 	return detail
 }
 
-// RefusedAlone reports whether a node refused one call, which may be for the size of its answer.
+// RefusedAlone reports whether a node refused one call, perhaps for the size of its answer.
 func RefusedAlone(err error) bool { return tooLarge(err) || IsRefusal(err) }
 
-// IsRefusal reports whether a node answered that it refuses a call.
+// IsRefusal reports whether a node returned a JSON-RPC error.
 func IsRefusal(err error) bool { return errors.As(err, new(*nodeError)) }

@@ -14,7 +14,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
-// rawLog is a log as a node gives it, its fields decoded and nothing understood yet.
+// rawLog is a log with decoded fields, before its event is decoded.
 type rawLog struct {
 	address     sortie.Address
 	topics      [4]sortie.Hash
@@ -27,8 +27,8 @@ type rawLog struct {
 	removed     bool
 }
 
-// parse reads the log that a text begins with into l, whose data it overwrites, and gives its
-// length. Every member must be there, once.
+// parse decodes the log at the start of a text into l, whose data it overwrites, and returns its
+// length. Each member must appear once.
 func (l *rawLog) parse(text []byte) (length int, err error) {
 	const address, topics, data, block, blockHash, transaction, index, all, removed = 1, 2, 4, 8, 16, 32, 64, 127, 128
 	*l = rawLog{data: l.data[:0]}
@@ -84,11 +84,10 @@ func (l *rawLog) parseTopics(list []byte) error {
 	})
 }
 
-// LogFilter is what we look for in a chain's logs: the known events of the factories that quotes were
-// made for.
+// LogFilter selects the followed events of some factories.
 type LogFilter struct {
 	Factories []sortie.Address
-	query     string // the address and topics of a log filter, as JSON members
+	query     string // address and topics as JSON members
 	blooms    map[sortie.Address]bloomBits
 }
 
@@ -108,7 +107,7 @@ func NewLogFilter(factories []sortie.Address) *LogFilter {
 	return s
 }
 
-// ByKind gives a sieve for each kind of event, in a fixed order.
+// ByKind returns a filter for each kind of event, in a fixed order.
 func (s *LogFilter) ByKind() iter.Seq2[onchain.EventKind, *LogFilter] {
 	addresses, _, _ := strings.Cut(s.query, `,"topics"`)
 	return func(yield func(onchain.EventKind, *LogFilter) bool) {
@@ -122,7 +121,7 @@ func (s *LogFilter) ByKind() iter.Seq2[onchain.EventKind, *LogFilter] {
 	}
 }
 
-// Only leaves one kind of event of some missions.
+// Only restricts the filter to one kind of event of some missions.
 func (s *LogFilter) Only(kind onchain.EventKind, missionKeys ...sortie.Hash) {
 	topic := topicOfKind[kind]
 	addresses, _, _ := strings.Cut(s.query, `,"topics"`)
@@ -141,9 +140,9 @@ func (s *LogFilter) RangeCall(from, to uint64) Call {
 	return Call{"eth_getLogs", `[{"fromBlock":"` + HexNumber(from) + `","toBlock":"` + HexNumber(to) + `",` + s.query + `}]`}
 }
 
-// Events reads a list of logs, which must be what was asked for: of our factories, of the known
-// events, from blocks of the range, in the order of the chain, none twice, none taken back. One
-// that is not makes the whole answer worthless, because what else is wrong with it cannot be known.
+// Events decodes a list of logs. Each must match the filter and the range, in the order of the
+// chain, without duplicates or removed logs. One wrong log fails the whole answer, because the rest
+// cannot be trusted.
 func (s *LogFilter) Events(logs []byte, from, to uint64) ([]onchain.Event, error) {
 	events := make([]onchain.Event, 0, bytes.Count(logs, []byte(`"logIndex"`)))
 	var l rawLog
@@ -157,9 +156,9 @@ func (s *LogFilter) Events(logs []byte, from, to uint64) ([]onchain.Event, error
 		case err != nil:
 			return 0, err
 		case l.removed:
-			return 0, BadAnswer("log %d of block %d, which it says was taken back", l.index, l.block)
+			return 0, BadAnswer("log %d of block %d, which is marked as removed", l.index, l.block)
 		case !known || !slices.Contains(s.Factories, l.address):
-			return 0, BadAnswer("log %d of block %d, which nobody asked for", l.index, l.block)
+			return 0, BadAnswer("log %d of block %d, which was not requested", l.index, l.block)
 		case l.block < from || l.block > to:
 			return 0, BadAnswer("a log of block %d in blocks %d to %d", l.block, from, to)
 		case len(events) > 0 && !follows(&event, &events[len(events)-1]):
@@ -182,9 +181,8 @@ func follows(event, earlier *onchain.Event) bool {
 	return event.LogIndex > earlier.LogIndex && event.BlockHash == earlier.BlockHash
 }
 
-// Belong checks events against the header of the block that they say they are in. The bloom filter
-// of a block has the address and the topics of every log in it.
-func (s *LogFilter) Belong(events []onchain.Event, h *Header) error {
+// CheckInBlock checks that events are in the block of a header: by number, hash and bloom filter.
+func (s *LogFilter) CheckInBlock(events []onchain.Event, h *Header) error {
 	for i := range events {
 		event := &events[i]
 		if event.Block != h.Number || event.BlockHash != h.Hash {
@@ -197,8 +195,8 @@ func (s *LogFilter) Belong(events []onchain.Event, h *Header) error {
 	return nil
 }
 
-// bloomBits are the three bits that a value sets in a block's bloom filter. Those of addresses and
-// events are computed once: a hash for every log would cost more than all the rest of reading it.
+// bloomBits are the three bits that a value sets in a block's bloom filter. They are computed once
+// for addresses and topics, because a hash for every log would cost more than decoding it.
 type bloomBits [3]uint16
 
 func bloomBitsOf(value []byte) (bits bloomBits) {
@@ -235,8 +233,8 @@ var kindBlooms = func() map[onchain.EventKind]bloomBits {
 	return blooms
 }()
 
-// bloomOfKey is that of a mission's key where a whole mission's money depends on the event. The
-// zero value is in no filter that has anything in it, so other events repeat that of their kind.
+// bloomOfKey returns the bits of the mission key for fundings and closings, on which a mission's
+// whole money depends. For other events it returns those of the kind.
 func bloomOfKey(event *onchain.Event) bloomBits {
 	if event.Funded != nil || event.Closed != nil {
 		return bloomBitsOf(event.MissionKey[:])

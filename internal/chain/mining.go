@@ -10,26 +10,26 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// askAtOnce is how many transactions or blocks are asked for in one request.
+// askAtOnce is the number of transactions or blocks in one request.
 const askAtOnce = 100
 
-// MinedTx says in which block a transaction is, and whether it had its effect.
+// MinedTx is the block of a transaction, and whether it succeeded.
 type MinedTx struct {
 	Transaction sortie.Hash
 	BlockHash   sortie.Hash
 	Block       uint64
 	Succeeded   bool
-	Cost        uint64 // in gwei, as one node says; 0: not known
+	Cost        uint64 // in gwei, according to one node; 0: not known
 }
 
-// WithoutCost is what nodes must agree on: what a transaction cost decides nothing.
+// WithoutCost is the part that nodes must agree on.
 func (m MinedTx) WithoutCost() MinedTx {
 	m.Cost = 0
 	return m
 }
 
-// MinedTransactions tells which of the transactions are in blocks of the node's chain. Some endpoints
-// remember receipts of blocks that were taken back; those do not count.
+// MinedTransactions returns those of the transactions that are in blocks of the node's chain. Some
+// endpoints return receipts of replaced blocks; those do not count.
 func (n *Node) MinedTransactions(ctx context.Context, transactions []sortie.Hash) (map[sortie.Hash]MinedTx, error) {
 	found := make(map[sortie.Hash]MinedTx)
 	blocks := make(map[uint64]bool)
@@ -65,7 +65,7 @@ func (n *Node) MinedTransactions(ctx context.Context, transactions []sortie.Hash
 	return found, nil
 }
 
-// BlockHashes gives the hashes of the node's blocks of these numbers, of those that it has.
+// BlockHashes returns the hashes of blocks by number, for those that the node has.
 func (n *Node) BlockHashes(ctx context.Context, numbers []uint64) (map[uint64]sortie.Hash, error) {
 	hashes := make(map[uint64]sortie.Hash, len(numbers))
 	for part := range slices.Chunk(numbers, askAtOnce) {

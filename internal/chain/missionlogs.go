@@ -9,8 +9,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
-// MissionLogsCall asks for the logs of fundings, or of closings, of one block. There is one of each
-// mission.
+// MissionLogsCall reads the logs of fundings, or of closings, in one block by the missions' keys.
 func MissionLogsCall(events []*onchain.Event) Call {
 	keys := make([]sortie.Hash, len(events))
 	for i, event := range events {
@@ -21,7 +20,7 @@ func MissionLogsCall(events []*onchain.Event) Call {
 	return one.BlockCall(events[0].BlockHash)
 }
 
-// LogsByKey reads a reply to a keyedLogsCall.
+// LogsByKey decodes a reply to a [MissionLogsCall].
 func (r Reply) LogsByKey() (map[sortie.Hash][]onchain.Event, error) {
 	logs, err := r.Value()
 	if err != nil {
@@ -35,16 +34,16 @@ func (r Reply) LogsByKey() (map[sortie.Hash][]onchain.Event, error) {
 	return byKey, err
 }
 
-// IsLogged refuses logs that do not have exactly this event of its mission.
-func IsLogged(event *onchain.Event, logs map[sortie.Hash][]onchain.Event) error {
+// CheckLogged fails unless the logs have exactly this event of its mission.
+func CheckLogged(event *onchain.Event, logs map[sortie.Hash][]onchain.Event) error {
 	if found := logs[event.MissionKey]; len(found) != 1 || !same(event, &found[0]) {
 		return BadAnswer("the block has no such log")
 	}
 	return nil
 }
 
-// Holds reads a reply to a missionCall and refuses a mission of which the event does not tell.
-func (r Reply) Holds(event *onchain.Event) error {
+// CheckMission decodes a reply to a [MissionCall] and fails unless the mission matches the event.
+func (r Reply) CheckMission(event *onchain.Event) error {
 	m, err := r.Mission()
 	if err != nil {
 		return fmt.Errorf("contract: %w", err)
@@ -61,8 +60,8 @@ func (r Reply) Holds(event *onchain.Event) error {
 	return nil
 }
 
-// HasMined reports whether a node has the transaction of an event in the event's block. Of a receipt
-// that is too large to read it looks at the event's log instead.
+// HasMined reports whether a node has the transaction of an event in the event's block. If the
+// receipt is too large, it reads the event's log instead.
 func (n *Node) HasMined(ctx context.Context, event *onchain.Event) (bool, error) {
 	readings, err := n.Receipts(ctx, []sortie.Hash{event.Transaction})
 	if err != nil {
@@ -77,8 +76,7 @@ func (n *Node) HasMined(ctx context.Context, event *onchain.Event) (bool, error)
 	case !errors.Is(reading.Err, ErrReceiptTooLarge):
 		return false, fmt.Errorf("%s: %w", n.name, reading.Err)
 	}
-	// A node refuses to give the logs of a block that it has replaced, so the block is asked for
-	// first.
+	// Nodes refuse to return logs of a replaced block, so the block is read first.
 	hashes, err := n.BlockHashes(ctx, []uint64{event.Block})
 	if err != nil || hashes[event.Block] != event.BlockHash {
 		return false, err

@@ -11,42 +11,43 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/sortie-labs/sortie/internal/setting"
 )
 
 const (
 	checkTimeout   = 3 * time.Second
-	recheckWaiting = 2 * time.Second // a node that has not answered yet
-	recheckGood    = 15              // times as long for one that has: it may come back as another chain
+	recheckWaiting = 2 * time.Second // for a node that has not answered yet
+	recheckGood    = 15              // times as long for one that has: it may return as another chain
 )
 
-// Nodes are the nodes a service works with. A node is used only after it has shown that it is on
-// the right chain with the right contracts.
+// Nodes are the nodes of a service. A node is used only after a check of its chain and contracts.
 type Nodes struct {
 	deployment Deployment
 	log        *slog.Logger
 	nodes      []*checkedNode
-	interval   time.Duration // between looks at the nodes that have not answered yet
+	interval   time.Duration // between checks of nodes that have not answered yet
 }
 
 type checkedNode struct {
 	*Node
 	good    atomic.Bool
-	problem atomic.Pointer[string] // nil while it is good
+	problem atomic.Pointer[string] // nil while the node is good
 }
 
 // OpenNodes dials the nodes and checks the deployment on each. A node that cannot be reached is
-// left for [Nodes.Run] to check later, because quotes need no node. A node that answers with
-// another chain or other contracts is an error.
+// checked later by [Nodes.Run], because quotes need no node. A node with another chain or other
+// contracts is an error.
 func OpenNodes(ctx context.Context, urls []string, deployment Deployment, log *slog.Logger) (*Nodes, error) {
 	n := &Nodes{deployment: deployment, log: log, interval: recheckWaiting}
 	for i, rawURL := range urls {
 		node, err := Dial(ctx, rawURL)
 		if err != nil {
-			return nil, fmt.Errorf("--rpc: %w", err)
+			return nil, &setting.Error{Name: setting.RPC, Err: err}
 		}
 		if slices.ContainsFunc(urls[:i], func(earlier string) bool { return sameEndpoint(earlier, rawURL) }) {
-			// The value is not repeated: provider URLs carry keys.
-			return nil, fmt.Errorf("--rpc: URL %d, of %s, is there twice: a node cannot vouch for itself; give another provider's", i+1, node.Name())
+			// The value is not repeated: provider URLs contain keys.
+			return nil, &setting.Error{Name: setting.RPC, Err: fmt.Errorf("URL %d, of %s, is given twice: a node cannot confirm itself; give the URL of another provider", i+1, node.Name())}
 		}
 		n.nodes = append(n.nodes, &checkedNode{Node: node})
 	}
@@ -65,21 +66,20 @@ func OpenNodes(ctx context.Context, urls []string, deployment Deployment, log *s
 	return n, nil
 }
 
-// Close ends all connections.
+// Close closes all connections.
 func (n *Nodes) Close() {
 	for _, node := range n.nodes {
 		node.Client.Close()
 	}
 }
 
-// check asks a node and notes whether it may be used. A change is logged, but for the mistake that
-// ends the start anyway.
+// check checks a node and stores whether it may be used. It logs changes.
 func (n *Nodes) check(ctx context.Context, node *checkedNode) error {
 	asking, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	err := n.deployment.Check(asking, node.Node)
 	if err != nil && ctx.Err() != nil {
-		return err // it was not the node that ended this
+		return err // the caller ended it, not the node
 	}
 	wasGood := node.good.Swap(err == nil)
 	if err == nil {
@@ -97,9 +97,9 @@ func (n *Nodes) check(ctx context.Context, node *checkedNode) error {
 	return err
 }
 
-// Run checks the nodes again and again. It ends with ctx, or with an error when a node that had
-// never answered turns out to be of another chain: then the configuration is wrong. A node that was
-// good and changes is only put out of use.
+// Run checks the nodes periodically. It ends with ctx, or with an error if a node that had never
+// answered is on another chain, because the configuration is wrong then. A node that was good
+// before is only put out of use.
 func (n *Nodes) Run(ctx context.Context) error {
 	known := make([]bool, len(n.nodes))
 	for i, node := range n.nodes {
@@ -131,7 +131,7 @@ func (n *Nodes) Run(ctx context.Context) error {
 	}
 }
 
-// sameEndpoint reports whether two URLs that can be dialled lead to the same place.
+// sameEndpoint reports whether two URLs name the same endpoint.
 func sameEndpoint(a, b string) bool {
 	first, errA := url.Parse(a)
 	second, errB := url.Parse(b)
@@ -139,8 +139,7 @@ func sameEndpoint(a, b string) bool {
 		strings.TrimSuffix(first.Path, "/") == strings.TrimSuffix(second.Path, "/") && first.RawQuery == second.RawQuery
 }
 
-// InUse gives the nodes that have shown themselves and may be asked, in the order of the
-// configuration.
+// InUse returns the nodes that passed their check, in the order of the configuration.
 func (n *Nodes) InUse() []*Node {
 	usable := make([]*Node, 0, len(n.nodes))
 	for _, node := range n.nodes {
@@ -151,8 +150,7 @@ func (n *Nodes) InUse() []*Node {
 	return usable
 }
 
-// UncheckedNodes makes nodes that are in use without a check. Tests use it with nodes that serve no
-// contracts.
+// UncheckedNodes returns nodes that are in use without a check, for tests.
 func UncheckedNodes(deployment Deployment, log *slog.Logger, nodes ...*Node) *Nodes {
 	n := &Nodes{deployment: deployment, log: log, interval: recheckWaiting}
 	for _, node := range nodes {
@@ -162,7 +160,7 @@ func UncheckedNodes(deployment Deployment, log *slog.Logger, nodes ...*Node) *No
 	return n
 }
 
-// Trust puts a node into use without a check.
+// Trust puts a node in use without a check.
 func (n *Nodes) Trust(node *Node) {
 	for _, checked := range n.nodes {
 		if checked.Node == node {
@@ -172,8 +170,7 @@ func (n *Nodes) Trust(node *Node) {
 	}
 }
 
-// Distrust puts a node out of use until it passes the checks of [Nodes.Run] again: it was caught
-// being another one.
+// Distrust puts a node out of use until it passes a check of [Nodes.Run].
 func (n *Nodes) Distrust(node *Node, problem string) {
 	for _, checked := range n.nodes {
 		if checked.Node == node {
@@ -185,8 +182,7 @@ func (n *Nodes) Distrust(node *Node, problem string) {
 	}
 }
 
-// Problem is empty while every node is good, and otherwise says what is wrong with the first that
-// is not.
+// Problem is the problem of the first node that is not good; empty: there is none.
 func (n *Nodes) Problem() string {
 	for _, node := range n.nodes {
 		if problem := node.problem.Load(); problem != nil {
@@ -196,7 +192,7 @@ func (n *Nodes) Problem() string {
 	return ""
 }
 
-// RunCreationCode asks the first good node that answers. See [Node.RunCreationCode].
+// RunCreationCode calls [Node.RunCreationCode] on the first good node that answers.
 func (n *Nodes) RunCreationCode(ctx context.Context, code []byte, gas uint64) ([]byte, error) {
 	failures := []error{ErrUnreachable}
 	for _, node := range n.nodes {

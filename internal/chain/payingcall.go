@@ -12,14 +12,14 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// PayingCall is one call of a contract that an account pays the gas of.
+// PayingCall is a call of a contract for which an account pays the gas.
 type PayingCall struct {
 	To   sortie.Address
 	Data sortie.Bytes
 }
 
-// Send estimates the call, checks that the signer can pay for it, sends it, tells sent, and waits
-// until it is mined. Errors do not contain the secret parts of the node's URL.
+// Send estimates the call, checks that the signer can pay, sends it, calls sent with its hash, and
+// waits until it is mined. Errors do not contain the node's credentials.
 func (c PayingCall) Send(ctx context.Context, node *Node, signer TransactionSigner, chainID uint64, sent func(sortie.Hash)) (*types.Receipt, error) {
 	receipt, err := c.send(ctx, node, signer, chainID, sent)
 	return receipt, node.hideURL(err)

@@ -7,30 +7,29 @@ import (
 	"sync"
 )
 
-// What money depends on is decided by nodes that agree. Which of the two was missing tells an
-// operator where to look: at what a node says, or at whether it answers.
+// Errors of [Quorum].
 var (
-	// ErrNoQuorum says that too few nodes gave the same answer to act on it.
+	// ErrNoQuorum says that too few nodes gave the same answer.
 	ErrNoQuorum = errors.New("too few nodes agree")
-	// ErrNodesDisagree is an [ErrNoQuorum] with nodes that contradict each other.
+	// ErrNodesDisagree is an [ErrNoQuorum]: nodes contradict each other.
 	ErrNodesDisagree = fmt.Errorf("%w: they contradict each other", ErrNoQuorum)
-	// ErrQuorumMissing is an [ErrNoQuorum] with nodes that did not answer.
+	// ErrQuorumMissing is an [ErrNoQuorum]: nodes did not answer.
 	ErrQuorumMissing = fmt.Errorf("%w: one or more did not answer", ErrNoQuorum)
 )
 
-// Required is how many nodes must agree on what money depends on: two when two or more are
-// configured, whether or not they can be reached now. It never falls to fewer, because cutting
-// nodes off is how a liar gets to be the only one asked.
+// Required is how many nodes must agree on what money depends on: two if two or more are
+// configured, reachable or not. It never falls below that, because an attacker could cut off the
+// honest nodes.
 func (n *Nodes) Required() int { return min(len(n.nodes), 2) }
 
-// Vote is what one node said.
+// Vote is the answer of one node.
 type Vote[T any] struct {
 	Node  *Node
 	Value T
 	Err   error
 }
 
-// Poll asks every node in use at once.
+// Poll asks every node in use concurrently.
 func Poll[T any](ctx context.Context, nodes *Nodes, ask func(context.Context, *Node) (T, error)) []Vote[T] {
 	usable := nodes.InUse()
 	votes := make([]Vote[T], len(usable))
@@ -45,13 +44,13 @@ func Poll[T any](ctx context.Context, nodes *Nodes, ask func(context.Context, *N
 	return votes
 }
 
-// Quorum asks every node in use and gives the answer that enough of them gave (see
-// [Nodes.Required]). It fails with an [ErrNoQuorum] when none has enough votes, or when two have.
+// Quorum asks every node in use and returns the answer of enough of them (see [Nodes.Required]). It
+// fails with an [ErrNoQuorum] if no answer, or more than one, has enough votes.
 func Quorum[T comparable](ctx context.Context, nodes *Nodes, ask func(context.Context, *Node) (T, error)) (T, error) {
 	return Tally(Poll(ctx, nodes, ask), nodes.Required())
 }
 
-// Tally finds the one value with enough votes.
+// Tally returns the only value with enough votes.
 func Tally[T comparable](votes []Vote[T], required int) (winner T, err error) {
 	var failures []error
 	tally := make(map[T]int, len(votes))

@@ -12,7 +12,7 @@ import (
 
 var errDown = errors.New("down")
 
-// answering makes nodes in use, each of which gives its answer, or fails when that is empty.
+// answering returns nodes in use, each with its answer; an empty answer is a failure.
 func answering(answers ...string) (*Nodes, func(context.Context, *Node) (string, error)) {
 	nodes := &Nodes{log: slog.New(slog.DiscardHandler)}
 	byNode := make(map[*Node]string)
@@ -47,12 +47,12 @@ func TestQuorumNeverFallsToFewer(t *testing.T) {
 		{"two of three with one down", []string{"a", "", "a"}, "a", nil},
 		{"one each of three", []string{"a", "b", "c"}, "", ErrNodesDisagree},
 		{"two each of four", []string{"a", "b", "b", "a"}, "", ErrNodesDisagree},
-		{"nobody", nil, "", ErrQuorumMissing},
+		{"no node", nil, "", ErrQuorumMissing},
 	} {
 		nodes, ask := answering(c.answers...)
 		got, err := Quorum(t.Context(), nodes, ask)
 		if got != c.want || !errors.Is(err, c.err) || (c.err != nil && !errors.Is(err, ErrNoQuorum)) {
-			t.Errorf("%s: %q, %v", c.name, got, err)
+			t.Errorf("%s: got %q, %v, want %q, %v", c.name, got, err, c.want, c.err)
 		}
 	}
 }
@@ -62,7 +62,7 @@ func TestANodeOutOfUseStillCounts(t *testing.T) {
 	nodes, ask := answering("a", "a")
 	nodes.Distrust(nodes.nodes[1].Node, "it changed")
 	if _, err := Quorum(t.Context(), nodes, ask); !errors.Is(err, ErrQuorumMissing) {
-		t.Errorf("with one of two put out of use: %v", err)
+		t.Errorf("quorum with one of two nodes out of use: got %v, want ErrQuorumMissing", err)
 	}
 }
 
@@ -73,7 +73,7 @@ func TestOneEndpointIsOneNode(t *testing.T) {
 	for _, second := range []string{"", "/", "?key=1"} {
 		nodes, err := OpenNodes(t.Context(), []string{down.URL, down.URL + second}, Deployment{}, slog.New(slog.DiscardHandler))
 		if refused := err != nil; refused != (second != "?key=1") {
-			t.Errorf("the same URL with %q: %v", second, err)
+			t.Errorf("open a URL twice, the second with %q: got %v, want an error except for another query", second, err)
 		}
 		if nodes != nil {
 			nodes.Close()

@@ -20,64 +20,63 @@ import (
 )
 
 // A funding or a closing is proved by the receipt of its transaction. The sender of the transaction
-// decides how large that is: it may hold any number of events of ours and of foreign logs, which
-// cost the node as much as us. So a receipt is asked for once, however many events it has, and only
-// where the transaction's gas bounds its size. In place of the others the node is asked for the
-// logs with the missions' keys and for the missions themselves, whose sizes the contract bounds.
+// decides how large the receipt is: it may have any number of events and of foreign logs. So a
+// receipt is read once, and only if the transaction's gas bounds its size. For other transactions
+// the node is asked for the logs with the missions' keys and for the missions, whose sizes the
+// contract bounds.
 
 const (
-	maxReceiptGas      = 1_200_000 // of a transaction; a log takes 375, so that there are at most 3,200 of them
-	maxReceiptBytes    = 3 << 19   // of one answer with receipts or transactions
-	receiptsAtOnce     = 16        // in one request
-	maxHeavyRemembered = 4096      // transactions of one node
+	maxReceiptGas    = 1_200_000 // of a transaction; a log costs 375, so there are at most 3,200
+	maxReceiptBytes  = 3 << 19   // of one answer with receipts or transactions
+	receiptsAtOnce   = 16        // in one request
+	maxLargeReceipts = 4096      // for one node
 )
 
-// heavyReceipts are the transactions whose receipts a node could not give within the limits. They
-// are not asked for again.
-type heavyReceipts struct {
+// largeReceipts are the transactions whose receipts exceeded the limits. They are not requested
+// again.
+type largeReceipts struct {
 	mutex  sync.Mutex
 	hashes map[sortie.Hash]bool
 }
 
-func (h *heavyReceipts) has(transaction sortie.Hash) bool {
+func (h *largeReceipts) has(transaction sortie.Hash) bool {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
 	return h.hashes[transaction]
 }
 
-func (h *heavyReceipts) add(transaction sortie.Hash) {
+func (h *largeReceipts) add(transaction sortie.Hash) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
-	if h.hashes == nil || len(h.hashes) >= maxHeavyRemembered {
+	if h.hashes == nil || len(h.hashes) >= maxLargeReceipts {
 		h.hashes = make(map[sortie.Hash]bool)
 	}
 	h.hashes[transaction] = true
 }
 
-// ErrReceiptTooLarge says that a node does not give a receipt within the limits.
+// ErrReceiptTooLarge says that a receipt exceeds the limits.
 var ErrReceiptTooLarge = errors.New("the receipt is too large to read")
 
-// ReceiptResult is a receipt, or why there is none: errHeavy, or what the node said.
+// ReceiptResult is a receipt, or an error: [ErrReceiptTooLarge], or that of the node.
 type ReceiptResult struct {
 	Receipt *Receipt
 	Err     error
 }
 
-// Receipt is what became of a transaction.
+// Receipt is the result of a transaction.
 type Receipt struct {
 	transaction sortie.Hash
 	blockHash   sortie.Hash
 	block       uint64
 	succeeded   bool
-	events      []onchain.Event // those we know, of whatever contract
+	events      []onchain.Event // of the followed kinds, of any contract
 	byKey       map[sortie.Hash][]int
 
-	// What it cost, in wei; nil where the node does not say. Chains that keep their data on another
-	// one take a fee for that.
+	// In wei; nil if the node does not report them. l1Fee is the fee of a rollup for its data.
 	gasUsed, gasPrice, l1Fee *big.Int
 }
 
-// cost is what the transaction cost in gwei, 0 where it is not known.
+// cost is the cost of the transaction in gwei, 0 if it is not known.
 func (one *Receipt) cost() uint64 {
 	if one.gasUsed == nil || one.gasPrice == nil {
 		return 0
@@ -96,7 +95,7 @@ func receiptCall(transaction sortie.Hash) Call {
 	return Call{"eth_getTransactionReceipt", `["` + transaction.String() + `"]`}
 }
 
-// receipt reads a reply to a receiptCall.
+// receipt decodes a reply to a receiptCall.
 func (r Reply) receipt() (*Receipt, error) {
 	text, err := r.Value()
 	if err != nil {
@@ -147,8 +146,8 @@ func (r Reply) receipt() (*Receipt, error) {
 	return one, err
 }
 
-// HasEvent refuses a receipt that does not have exactly this event.
-func (one *Receipt) HasEvent(event *onchain.Event) error {
+// CheckEvent fails unless the receipt has exactly this event.
+func (one *Receipt) CheckEvent(event *onchain.Event) error {
 	switch {
 	case one.transaction != event.Transaction:
 		return BadAnswer("the receipt of another transaction")
@@ -165,8 +164,8 @@ func (one *Receipt) HasEvent(event *onchain.Event) error {
 	return BadAnswer("the receipt has no such log")
 }
 
-// same compares two fundings or closings. A mission closes once, so that of a closing its place in
-// the block need not be known.
+// same compares two fundings or closings. The log index of a closing is not compared, because a
+// mission closes once.
 func same(a, b *onchain.Event) bool {
 	if a.Block != b.Block || a.BlockHash != b.BlockHash || a.Transaction != b.Transaction || a.Factory != b.Factory || a.MissionKey != b.MissionKey {
 		return false
@@ -183,7 +182,7 @@ func same(a, b *onchain.Event) bool {
 	return false
 }
 
-// knownEvents reads those of a receipt's logs that are events of ours. Others may be of any shape.
+// knownEvents decodes the logs of followed kinds. Other logs may have any shape.
 func knownEvents(logs []byte) (events []onchain.Event, err error) {
 	var l rawLog
 	err = eachElement(logs, func(text []byte) (int, error) {
@@ -199,13 +198,13 @@ func knownEvents(logs []byte) (events []onchain.Event, err error) {
 	return events, err
 }
 
-// Receipts reads the receipts of transactions. It fails when the node cannot be asked; a single
-// receipt that cannot be had is in the result.
+// Receipts reads the receipts of transactions. It fails if the node does not answer; errors of
+// single receipts are in the result.
 func (n *Node) Receipts(ctx context.Context, transactions []sortie.Hash) (map[sortie.Hash]ReceiptResult, error) {
 	readings := make(map[sortie.Hash]ReceiptResult, len(transactions))
 	var light []sortie.Hash
 	for _, transaction := range transactions {
-		if n.heavy.has(transaction) {
+		if n.large.has(transaction) {
 			readings[transaction] = ReceiptResult{Err: ErrReceiptTooLarge}
 		} else {
 			light = append(light, transaction)
@@ -216,7 +215,7 @@ func (n *Node) Receipts(ctx context.Context, transactions []sortie.Hash) (map[so
 	group.SetLimit(parallelBatches)
 	for part := range slices.Chunk(light, receiptsAtOnce) {
 		group.Go(func() error {
-			some, err := n.readLightReceipts(ctx, part)
+			some, err := n.readBoundedReceipts(ctx, part)
 			mutex.Lock()
 			defer mutex.Unlock()
 			maps.Copy(readings, some)
@@ -226,8 +225,8 @@ func (n *Node) Receipts(ctx context.Context, transactions []sortie.Hash) (map[so
 	return readings, group.Wait()
 }
 
-// readLightReceipts reads the receipts of those transactions whose gas bounds their size.
-func (n *Node) readLightReceipts(ctx context.Context, transactions []sortie.Hash) (map[sortie.Hash]ReceiptResult, error) {
+// readBoundedReceipts reads the receipts of those transactions whose gas bounds their size.
+func (n *Node) readBoundedReceipts(ctx context.Context, transactions []sortie.Hash) (map[sortie.Hash]ReceiptResult, error) {
 	calls := make([]Call, len(transactions))
 	for i, transaction := range transactions {
 		calls[i] = Call{"eth_getTransactionByHash", `["` + transaction.String() + `"]`}
@@ -239,7 +238,7 @@ func (n *Node) readLightReceipts(ctx context.Context, transactions []sortie.Hash
 	var light []sortie.Hash
 	for i, transaction := range transactions {
 		if gas, known := replies[i].gas(); known && gas > maxReceiptGas || tooLarge(replies[i].Err) {
-			n.heavy.add(transaction)
+			n.large.add(transaction)
 		} else {
 			light = append(light, transaction)
 		}
@@ -258,8 +257,7 @@ func (n *Node) readLightReceipts(ctx context.Context, transactions []sortie.Hash
 	return readings, nil
 }
 
-// gas reads the most gas that a transaction may use. A node that does not say it is asked for the
-// receipt all the same.
+// gas decodes the gas limit of a transaction. If it is not known, the receipt is read anyway.
 func (r Reply) gas() (gas uint64, known bool) {
 	text, err := r.Value()
 	if err != nil {
@@ -275,8 +273,8 @@ func (r Reply) gas() (gas uint64, known bool) {
 	return gas, known && err == nil
 }
 
-// readReceipts reads receipts in one request, or one by one when the node does not answer that: any
-// of them may be the reason.
+// readReceipts reads receipts in one request, or one by one if that fails, because one of them may
+// be the cause.
 func (n *Node) readReceipts(ctx context.Context, transactions []sortie.Hash) (map[sortie.Hash]ReceiptResult, error) {
 	calls := make([]Call, len(transactions))
 	for i, transaction := range transactions {
@@ -294,7 +292,7 @@ func (n *Node) readReceipts(ctx context.Context, transactions []sortie.Hash) (ma
 		return nil, err
 	case len(transactions) == 1:
 		if timedOut(err) {
-			n.heavy.add(transactions[0])
+			n.large.add(transactions[0])
 		}
 		return map[sortie.Hash]ReceiptResult{transactions[0]: {Err: ErrReceiptTooLarge}}, nil
 	}
@@ -310,10 +308,10 @@ func (n *Node) readReceipts(ctx context.Context, transactions []sortie.Hash) (ma
 
 func (n *Node) readReceipt(transaction sortie.Hash, r Reply) ReceiptResult {
 	if tooLarge(r.Err) {
-		n.heavy.add(transaction)
+		n.large.add(transaction)
 	}
 	if r.Err != nil {
-		return ReceiptResult{Err: ErrReceiptTooLarge} // a refusal, whatever it says
+		return ReceiptResult{Err: ErrReceiptTooLarge} // for any refusal
 	}
 	one, err := r.receipt()
 	return ReceiptResult{one, err}
@@ -324,7 +322,7 @@ func timedOut(err error) bool {
 	return errors.As(err, &slow) && slow.Timeout()
 }
 
-// IsAway reports whether a node could not be asked at all, or wants to be asked less often.
+// IsAway reports whether a node was not reached, or limits the rate of requests.
 func IsAway(err error) bool {
 	var dialling *net.OpError
 	var status statusError

@@ -14,8 +14,7 @@ import (
 	"github.com/sortie-labs/sortie/contracts/bind/missionfactory"
 )
 
-// PayoutRefusal is why a receipt or a deferred credit is not paid. It is one line that says what to
-// do.
+// PayoutRefusal is why a receipt or a deferred credit is not paid, and what to do, in one line.
 type PayoutRefusal struct {
 	Kind    RefusalKind
 	Message string
@@ -24,14 +23,14 @@ type PayoutRefusal struct {
 // Error implements error.
 func (r *PayoutRefusal) Error() string { return r.Message }
 
-// RefusalKind tells apart what can be done about a [PayoutRefusal].
+// RefusalKind classifies a [PayoutRefusal].
 type RefusalKind int
 
 // The kinds of refusal.
 const (
-	RefusedForeign    RefusalKind = iota // altered, or of another contract: sending it is wrong
-	RefusedOver                          // there is nothing left to pay
-	RefusedForNow                        // the same can succeed later
+	RefusedForeign    RefusalKind = iota // altered, or for another contract: do not send it
+	RefusedOver                          // nothing is left to pay
+	RefusedForNow                        // it can succeed later
 	RefusedWrongChain                    // the node is on another chain
 )
 
@@ -42,7 +41,7 @@ func refusef(kind RefusalKind, format string, args ...any) error {
 // FactoryTokens are the tokens that a factory pays with.
 type FactoryTokens struct{ USDC, ServiceToken sortie.Address }
 
-// name is what the protocol calls a token, empty for one that the factory does not pay with.
+// name is the protocol's name of a token, empty for one that the factory does not pay with.
 func (t FactoryTokens) name(address sortie.Address) sortie.Token {
 	switch address {
 	case t.USDC:
@@ -53,8 +52,8 @@ func (t FactoryTokens) name(address sortie.Address) sortie.Token {
 	return ""
 }
 
-// CheckFactory makes sure that the node is on the domain's chain and that its factory is a
-// MissionFactory with this domain, and gives the factory's tokens.
+// CheckFactory checks that the node is on the domain's chain and that its factory is a
+// MissionFactory with this domain, and returns the factory's tokens.
 func CheckFactory(ctx context.Context, node Reader, domain sortie.Domain) (FactoryTokens, error) {
 	chainID, err := node.ChainID(ctx)
 	if err != nil {
@@ -89,7 +88,7 @@ func CheckFactory(ctx context.Context, node Reader, domain sortie.Domain) (Facto
 	return FactoryTokens{USDC: sortie.Address(usdc), ServiceToken: sortie.Address(serviceToken)}, nil
 }
 
-// Redemption is what a factory would do with a receipt now.
+// Redemption is the effect that a receipt would have now.
 type Redemption struct {
 	Domain       sortie.Domain
 	Settlement   sortie.Settlement // of one payment
@@ -101,17 +100,17 @@ type Redemption struct {
 	TargetCount  uint64
 	PaidCount    uint64
 	ReclaimAfter time.Time
-	CapLeft      *big.Int // base units that the daily cap leaves today; nil without a cap
+	CapLeft      *big.Int // base units left of the daily cap; nil without a cap
 	// Deferred says that the token refuses the transfer now: the contract would keep the amount as
-	// a credit of the recipient.
+	// a deferred credit of the recipient.
 	Deferred bool
 }
 
 // Calldata is the input of the contract's settle.
 func (r Redemption) Calldata() sortie.Bytes { return r.Settlement.Calldata(r.Signature) }
 
-// CheckReceipt compares a receipt with its factory on the chain and simulates its settlement. It
-// sends nothing. The error is a *[PayoutRefusal], or it says that the node did not answer.
+// CheckReceipt compares a receipt with its factory and simulates its settlement. It sends nothing.
+// The error is a *[PayoutRefusal], or the node did not answer.
 func CheckReceipt(ctx context.Context, node Reader, domain sortie.Domain, receipt sortie.Receipt) (Redemption, error) {
 	tokens, err := CheckFactory(ctx, node, domain)
 	if err != nil {
@@ -143,7 +142,7 @@ type receiptCheck struct {
 
 func (c *receiptCheck) payment() sortie.Payment { return c.Settlement.Payments[0] }
 
-// terms compares what the receipt says about the mission with the contract's own entry.
+// terms compares the receipt with the mission in the contract.
 func (c *receiptCheck) terms() (err error) {
 	c.mission, err = ask(c.ctx, c.node, c.Domain.Factory, factory.PackMissions(c.Settlement.MissionKey), factory.UnpackMissions)
 	if err != nil {
@@ -159,7 +158,7 @@ func (c *receiptCheck) terms() (err error) {
 	c.TokenAddress, c.Token = sortie.Address(m.Token), c.tokens.name(sortie.Address(m.Token))
 	c.Amount, c.TargetCount, c.PaidCount = m.RewardPerSubmission, m.TargetCount.Uint64(), m.PaidCount.Uint64()
 	c.ReclaimAfter = time.Unix(m.ReclaimAfter.Int64(), 0)
-	differs := func(field, got, want string) error { // what the receipt says may be of any length
+	differs := func(field, got, want string) error { // the receipt's value may have any length
 		return refusef(RefusedForeign, "the receipt was altered: its %s is %.40s, and the contract has %s; fetch it again", field, got, want)
 	}
 	recipient := c.payment().Recipient
@@ -183,7 +182,7 @@ func sameSecond(text string, want time.Time) bool {
 	return err == nil && got.Unix() == want.Unix()
 }
 
-// role refuses a signer that is no settler now.
+// role refuses a signer that is not a settler.
 func (c *receiptCheck) role() error {
 	role, err := ask(c.ctx, c.node, c.Domain.Factory, factory.PackSETTLERROLE(), factory.UnpackSETTLERROLE)
 	if err != nil {
@@ -199,7 +198,7 @@ func (c *receiptCheck) role() error {
 	return nil
 }
 
-// slot refuses what was paid before, and what a closed mission no longer pays.
+// slot refuses a slot that is paid, and one of a closed mission.
 func (c *receiptCheck) slot() error {
 	slot, recipient := c.payment().Slot, c.payment().Recipient
 	paid, err := ask(c.ctx, c.node, c.Domain.Factory, factory.PackIsPaid(c.Settlement.MissionKey, new(big.Int).SetUint64(uint64(slot))), factory.UnpackIsPaid)
@@ -220,9 +219,9 @@ func (c *receiptCheck) slot() error {
 	case 0:
 		return nil
 	case closedByCreator:
-		return refusef(RefusedOver, "the creator reclaimed the mission's money, so the receipt pays nothing any more: ask the service's operator")
+		return refusef(RefusedOver, "the creator reclaimed the mission's money, so the receipt pays nothing: ask the service's operator")
 	default:
-		return refusef(RefusedOver, "the mission is closed, so the receipt pays nothing any more: ask the service's operator")
+		return refusef(RefusedOver, "the mission is closed, so the receipt pays nothing: ask the service's operator")
 	}
 }
 
@@ -254,15 +253,15 @@ func (c *receiptCheck) cap() error {
 	return nil
 }
 
-// transfer asks whether the token would let the factory pay the recipient. It decides nothing: the
-// contract keeps what the token refuses.
+// transfer reads whether the token would transfer to the recipient. A refused transfer becomes a
+// deferred credit.
 func (c *receiptCheck) transfer() error {
 	accepted, err := transfers(c.ctx, c.node, c.TokenAddress, c.Domain.Factory, c.payment().Recipient, c.Amount)
 	c.Deferred = !accepted
 	return err
 }
 
-// simulate runs the settlement in the newest block. No account needs to pay for that.
+// simulate runs the settlement in the newest block. It needs no balance.
 func (c *receiptCheck) simulate() error {
 	err := simulate(c.ctx, c.node, c.Domain.Factory, c.Calldata())
 	if isRevert(err) {
@@ -282,9 +281,9 @@ func (c *receiptCheck) readError(what string, err error) error {
 	return fmt.Errorf("read %s from factory %s: %w", what, c.Domain.Factory, err)
 }
 
-// simulate runs a call in the newest block, sent by an account without a part in it.
+// simulate runs a call in the newest block.
 func simulate(ctx context.Context, node Reader, to sortie.Address, data []byte) error {
 	address := common.Address(to)
-	_, err := node.CallContract(ctx, ethereum.CallMsg{From: asker, To: &address, Data: data}, nil)
+	_, err := node.CallContract(ctx, ethereum.CallMsg{From: callSender, To: &address, Data: data}, nil)
 	return err
 }

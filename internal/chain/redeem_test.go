@@ -20,7 +20,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/devnet"
 )
 
-// redeemable funds a mission of two slots in USDC and gives the receipt of the first.
+// redeemable funds a mission of two slots in USDC and returns the receipt of the first.
 func redeemable(t *testing.T, node *chain.Node, deployment chain.Deployment, missionID string) (sortie.Domain, sortie.Receipt) {
 	t.Helper()
 	domain := sortie.Domain{ChainID: deployment.ChainID, Factory: deployment.Factory}
@@ -53,7 +53,7 @@ func pay(t *testing.T, node *chain.Node, role devnet.Role, to sortie.Address, da
 }
 
 // Two people redeem one receipt at the same time: both checks pass, the slot is paid once, and the
-// second is told.
+// second learns it.
 func TestTheSecondOfTwoRedemptionsPaysNothing(t *testing.T) {
 	t.Parallel()
 	net, deployment := startChain(t)
@@ -79,7 +79,7 @@ func TestTheSecondOfTwoRedemptionsPaysNothing(t *testing.T) {
 	}
 }
 
-// The events of another contract in the same transaction prove nothing.
+// Events of another contract in the same transaction do not count.
 func TestAPaymentOfAnotherContractIsNotOurs(t *testing.T) {
 	t.Parallel()
 	net, deployment := startChain(t)
@@ -113,8 +113,8 @@ func TestAPaymentOfAnotherContractIsNotOurs(t *testing.T) {
 	}
 }
 
-// A node that fails is told apart from a receipt that fails, and its URL, which may hold a key, is
-// told to no one.
+// Failures of a node differ from those of a receipt, and no error contains the node's URL, which
+// may have a key.
 func TestANodeThatFailsRefusesNoReceipt(t *testing.T) {
 	t.Parallel()
 	net, deployment := startChain(t)

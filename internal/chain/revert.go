@@ -10,8 +10,7 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 )
 
-// Explain says with the contract's own word why it refused a call, when the node passed that word
-// on.
+// Explain replaces an error of a node by the contract's own error, if the node returned it.
 func Explain(err error) error {
 	data := refusalData(err)
 	if len(data) < 4 {
@@ -21,12 +20,12 @@ func Explain(err error) error {
 	if decodeErr != nil || reason == nil {
 		return err
 	}
-	name := reflect.Indirect(reflect.ValueOf(reason)).Type().Name() // the binding's type: MissionFactory and the error's name
+	name := reflect.Indirect(reflect.ValueOf(reason)).Type().Name() // MissionFactory and the name of the error
 	return fmt.Errorf("the contract refused it: %s", strings.TrimPrefix(name, "MissionFactory"))
 }
 
-// refusalData is what a contract answered when it refused a call, nil when a node passed nothing
-// on. Every error that a node answers is an [rpc.DataError], also one without data.
+// refusalData is the data of a revert, nil if the node returned none. Every JSON-RPC error is an
+// [rpc.DataError], also without data.
 func refusalData(err error) []byte {
 	var answered rpc.DataError
 	if !errors.As(err, &answered) {

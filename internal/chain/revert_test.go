@@ -2,7 +2,7 @@ package chain
 
 import "testing"
 
-// answered is an error of a node, which always has data, if only none.
+// answered is an error of a node. Such errors always have data, which may be empty.
 type answered struct {
 	code int
 	text string
@@ -13,8 +13,8 @@ func (a answered) Error() string  { return a.text }
 func (a answered) ErrorCode() int { return a.code }
 func (a answered) ErrorData() any { return a.data }
 
-// Only what a contract refused, or what takes too much gas, makes a settlement smaller. A node that
-// is busy or out of order decides nothing.
+// Only a revert, or too much gas, makes a settlement smaller. Other errors of a node decide
+// nothing.
 func TestWhatARefusalMeans(t *testing.T) {
 	t.Parallel()
 	for name, one := range map[string]struct {

@@ -11,8 +11,8 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// HoldsSettlerRole asks whether a key may sign settlements of a factory, by [Quorum]: receipts are
-// replaced on this answer.
+// HoldsSettlerRole reads whether a key may sign settlements of a factory, by [Quorum], because
+// receipts are replaced on this answer.
 func (n *Nodes) HoldsSettlerRole(ctx context.Context, factoryAddress, account sortie.Address) (bool, error) {
 	holds, err := Quorum(ctx, n, func(ctx context.Context, node *Node) (bool, error) {
 		role, err := ask(ctx, node, factoryAddress, factory.PackSETTLERROLE(), factory.UnpackSETTLERROLE)
@@ -31,8 +31,7 @@ func (n *Nodes) HoldsSettlerRole(ctx context.Context, factoryAddress, account so
 	return holds, nil
 }
 
-// UncappedTokens asks which reward tokens the factory pays out without a daily cap, in the order
-// USDC, SERVICE_TOKEN.
+// UncappedTokens reads which reward tokens have no daily cap, in the order USDC, SERVICE_TOKEN.
 func (n *Nodes) UncappedTokens(ctx context.Context) ([]sortie.Token, error) {
 	type uncapped struct{ usdc, serviceToken bool }
 	answer, err := Quorum(ctx, n, func(ctx context.Context, node *Node) (found uncapped, err error) {
@@ -63,8 +62,8 @@ var noCap = new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 256), big.NewInt(1)
 
 var ErrWrongChain = errors.New("the node is of another chain")
 
-// stillOnChain fails for a node that has turned into one of another chain. It is asked after the
-// answer that it vouches for.
+// stillOnChain fails for a node that switched to another chain. It must be called after the answer
+// that it guards.
 func (n *Nodes) stillOnChain(ctx context.Context, node *Node) error {
 	chainID, err := node.ChainID(ctx)
 	if err != nil {

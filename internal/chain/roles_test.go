@@ -29,7 +29,7 @@ func administrator(t *testing.T, net *devnet.Chain) *chain.Account {
 	return account
 }
 
-// Roles and caps are those of the contract now, and unknown where one of two nodes does not answer.
+// Roles and caps are read from the contract, and unknown if one of two nodes does not answer.
 func TestRolesAndCapsAreReadFromTheContract(t *testing.T) {
 	t.Parallel()
 	net, deployment := startChain(t)
@@ -69,7 +69,7 @@ func TestRolesAndCapsAreReadFromTheContract(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	send(factory.PackSetDailyCap(common.Address(deployment.USDC), big.NewInt(0))) // nothing is paid: that is a cap
+	send(factory.PackSetDailyCap(common.Address(deployment.USDC), big.NewInt(0))) // nothing is paid: that is a cap, too
 	if uncapped, err := nodes.UncappedTokens(ctx); err != nil || !slices.Equal(uncapped, both[1:]) {
 		t.Errorf("without a cap, of which USDC has one: %v, %v; want %v", uncapped, err, both[1:])
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/sortie-labs/sortie/contracts/bind/servicetoken"
 )
 
-// PaidSlots asks which slots of a mission are paid in the newest block, by [Quorum]: what is not is
-// paid, and what is closes a mission.
+// PaidSlots reads which slots of a mission are paid in the newest block, by [Quorum], because
+// unpaid slots are paid and missions with paid slots are closed.
 func (n *Nodes) PaidSlots(ctx context.Context, factoryAddress sortie.Address, missionKey sortie.Hash, slots []uint32) ([]bool, error) {
 	calls := make([]Call, len(slots))
 	for i, slot := range slots {
@@ -33,10 +33,10 @@ func (n *Nodes) PaidSlots(ctx context.Context, factoryAddress sortie.Address, mi
 	return paid, nil
 }
 
-// DailyCap is how much of a token a factory may pay out in a UTC day.
+// DailyCap is the limit of a factory's payouts of a token in a UTC day.
 type DailyCap struct{ Limit, Spent *big.Int }
 
-// Room is how much may still be paid out today, nil without a limit.
+// Room is the amount left today, nil without a limit.
 func (c DailyCap) Room() *big.Int {
 	if c.Limit.Cmp(noCap) == 0 {
 		return nil
@@ -48,7 +48,7 @@ func (c DailyCap) Room() *big.Int {
 	return room
 }
 
-// DailyCap asks for the cap of a token and what is spent of it, by [Quorum].
+// DailyCap reads the cap of a token and its use, by [Quorum].
 func (n *Nodes) DailyCap(ctx context.Context, factoryAddress, token sortie.Address) (DailyCap, error) {
 	type amounts struct{ limit, spent string } // comparable
 	answer, err := Quorum(ctx, n, func(ctx context.Context, node *Node) (amounts, error) {
@@ -66,8 +66,8 @@ func (n *Nodes) DailyCap(ctx context.Context, factoryAddress, token sortie.Addre
 	return DailyCap{limit, spent}, nil
 }
 
-// Transfers asks whether a token lets a factory transfer an amount to an account now, by [Quorum].
-// A settlement during a pause of the token would turn all its payments into deferred credits.
+// Transfers reads whether a token lets a factory transfer an amount to an account, by [Quorum]. A
+// settlement during a pause of the token would turn all its payments into deferred credits.
 func (n *Nodes) Transfers(ctx context.Context, token, factoryAddress, account sortie.Address, amount *big.Int) (bool, error) {
 	transfers, err := Quorum(ctx, n, func(ctx context.Context, node *Node) (bool, error) {
 		transfers, err := transfers(ctx, node, token, factoryAddress, account, amount)
@@ -82,7 +82,7 @@ func (n *Nodes) Transfers(ctx context.Context, token, factoryAddress, account so
 	return transfers, nil
 }
 
-// transfers asks one node whether a token lets a factory transfer an amount to an account now.
+// transfers reads from one node whether a token lets a factory transfer an amount to an account.
 func transfers(ctx context.Context, node Reader, token, factoryAddress, account sortie.Address, amount *big.Int) (bool, error) {
 	to := common.Address(token)
 	answer, err := node.CallContract(ctx, ethereum.CallMsg{
@@ -94,10 +94,10 @@ func transfers(ctx context.Context, node Reader, token, factoryAddress, account 
 	if err != nil {
 		return false, unreachable(node, err)
 	}
-	return len(answer) == 0 || len(answer) == wordSize && answer[wordSize-1] == 1, nil // some tokens say nothing, some say false
+	return len(answer) == 0 || len(answer) == wordSize && answer[wordSize-1] == 1, nil // some tokens return nothing, some return false
 }
 
-// Verdict is what a try of a settlement says about it.
+// Verdict is the result of a simulated settlement.
 type Verdict int
 
 // The verdicts.
@@ -105,20 +105,19 @@ const (
 	Works      Verdict = iota
 	Waits              // nothing can be settled now: the contract is paused, over its cap, or does not accept the settler
 	Gone               // the contract does not have the mission, or has closed it
-	BadPayment         // one payment is refused, whatever is sent with it
-	TooLarge           // the whole is refused: it takes too much gas, or one of its payments cannot be made
+	BadPayment         // one payment is refused in any batch
+	TooLarge           // the batch is refused: it needs too much gas, or one of its payments cannot be made
 )
 
-// Trial is the outcome of a try.
+// Trial is a verdict with its reason.
 type Trial struct {
 	Verdict Verdict
-	Slot    uint64 // of the bad payment
-	Reason  string // in the contract's words
+	Slot    uint64 // of the refused payment
+	Reason  string // the contract's error
 }
 
-// TrySettlement runs a settlement without sending it, as enough nodes would ([Quorum]): what it
-// says sets payouts aside. A settlement that takes more than maxGas, or more than half of a block,
-// is too large.
+// TrySettlement simulates a settlement, by [Quorum], because payouts are set aside on the result. A
+// settlement that needs more than maxGas, or more than half of a block, is too large.
 func (n *Nodes) TrySettlement(ctx context.Context, from, factoryAddress sortie.Address, data []byte, maxGas uint64) (Trial, error) {
 	to := common.Address(factoryAddress)
 	trial, err := Quorum(ctx, n, func(ctx context.Context, node *Node) (Trial, error) {
@@ -148,8 +147,8 @@ func (n *Nodes) TrySettlement(ctx context.Context, from, factoryAddress sortie.A
 	return trial, nil
 }
 
-// judgeRefusal says what a node's refusal of a settlement means. What is no refusal by the contract
-// is not known: the node may be out of order.
+// judgeRefusal classifies a node's error for a settlement. known is false for errors that do not
+// come from the contract.
 func judgeRefusal(err error) (Trial, bool) {
 	data := refusalData(err)
 	if len(data) < 4 {
@@ -178,9 +177,9 @@ func judgeRefusal(err error) (Trial, bool) {
 	}
 }
 
-// WithGasMargin is how much gas a call gets that was estimated: a tenth to spare, and for each payment
-// in it what it takes to fill a balance that its owner emptied since. A payment is three words of
-// the call. Gas that is not used costs nothing.
+// WithGasMargin adds a margin to an estimate: a tenth, and for each payment the cost of filling a
+// balance that its owner may have emptied since. A payment is three words of the call. Unused gas
+// costs nothing.
 func WithGasMargin(estimated uint64, data []byte) uint64 {
 	const payment, fill = 3 * wordSize, 20_000
 	return estimated + estimated/10 + uint64(len(data)/payment)*fill

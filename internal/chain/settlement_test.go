@@ -19,8 +19,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/devnet"
 )
 
-// What the contract says about a settlement before it is sent decides whether it is sent, made
-// smaller, kept waiting or given up.
+// The simulation of a settlement decides whether it is sent, made smaller, delayed or given up.
 func TestASettlementIsTriedBeforeItIsSent(t *testing.T) {
 	t.Parallel()
 	net, deployment := startChain(t)
@@ -95,7 +94,7 @@ func TestASettlementIsTriedBeforeItIsSent(t *testing.T) {
 	check("a mission that is closed", data, 6_000_000, chain.Trial{Verdict: chain.Gone, Reason: "MissionAlreadyClosed"})
 }
 
-// One of two nodes cannot set a payout aside, nor keep one from being paid by saying that it is.
+// One of two nodes cannot set a payout aside, and cannot prevent one by reporting it as paid.
 func TestATrialNeedsTheNodesToAgree(t *testing.T) {
 	t.Parallel()
 	net, deployment := startChain(t)
@@ -118,7 +117,7 @@ func TestATrialNeedsTheNodesToAgree(t *testing.T) {
 	}
 	for name, run := range map[string]func() error{"try": try, "ask": ask} {
 		if err := run(); err != nil {
-			t.Errorf("%s with both nodes: %v", name, err)
+			t.Errorf("%s with both nodes: got %v, want no error", name, err)
 		}
 	}
 	silent.Set(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
@@ -129,7 +128,7 @@ func TestATrialNeedsTheNodesToAgree(t *testing.T) {
 	}
 }
 
-// A node that is busy has not said that the token refuses the transfer.
+// A busy node is not a token that refuses the transfer.
 func TestANodeThatIsBusyIsNoRefusalOfTheToken(t *testing.T) {
 	t.Parallel()
 	net, deployment := startChain(t)

@@ -14,9 +14,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
-// MissionsAt asks for missions as the contracts held them after one block, which is named by its
-// hash: no reorganization can change the answer. It comes from [Quorum]. A node that does not have
-// the block, or its state any more, has no vote.
+// MissionsAt reads missions as of one block, by hash, so that no reorganization can change the
+// answer, and by [Quorum]. Nodes without the block or its state have no vote.
 func (n *Nodes) MissionsAt(ctx context.Context, block sortie.Hash, keys []onchain.MissionRef) ([]onchain.ContractMission, error) {
 	missions := make([]onchain.ContractMission, 0, len(keys))
 	for part := range slices.Chunk(keys, MaxCalls) {
@@ -42,8 +41,7 @@ func (n *Nodes) MissionsAt(ctx context.Context, block sortie.Hash, keys []onchai
 	return missions, nil
 }
 
-// BalancesAt asks how much of their tokens factories held after one block, as [Nodes.MissionsAt]
-// asks for missions.
+// BalancesAt reads how much of their tokens factories held, like [Nodes.MissionsAt].
 func (n *Nodes) BalancesAt(ctx context.Context, block sortie.Hash, vaults []onchain.Vault) ([]*big.Int, error) {
 	erc20 := servicetoken.NewServiceToken()
 	calls := make([]Call, len(vaults))
@@ -57,8 +55,7 @@ func (n *Nodes) BalancesAt(ctx context.Context, block sortie.Hash, vaults []onch
 	return balances, nil
 }
 
-// CreditsAt asks for the deferred credits of accounts after one block, as [Nodes.MissionsAt] asks
-// for missions.
+// CreditsAt reads the deferred credits of accounts, like [Nodes.MissionsAt].
 func (n *Nodes) CreditsAt(ctx context.Context, block sortie.Hash, holders []onchain.CreditHolder) ([]*big.Int, error) {
 	calls := make([]Call, len(holders))
 	for i, holder := range holders {
@@ -71,10 +68,10 @@ func (n *Nodes) CreditsAt(ctx context.Context, block sortie.Hash, holders []onch
 	return credits, nil
 }
 
-// blockByHash names a block in the way of EIP-1898.
+// blockByHash names a block as in EIP-1898.
 func blockByHash(block sortie.Hash) string { return `{"blockHash":"` + block.String() + `"}` }
 
-// amountsAt makes calls that are answered with one amount each.
+// amountsAt makes calls with one amount as the answer.
 func (n *Nodes) amountsAt(ctx context.Context, calls []Call) ([]*big.Int, error) {
 	amounts := make([]*big.Int, 0, len(calls))
 	for part := range slices.Chunk(calls, MaxCalls) {
@@ -89,8 +86,8 @@ func (n *Nodes) amountsAt(ctx context.Context, calls []Call) ([]*big.Int, error)
 	return amounts, nil
 }
 
-// stateAt makes calls that are answered with so many bytes each, and gives the answers one after
-// the other, as enough nodes agree on them.
+// stateAt makes calls with answers of a fixed size, by [Quorum], and returns the concatenated
+// answers.
 func (n *Nodes) stateAt(ctx context.Context, calls []Call, size int) (words, error) {
 	answer, err := Quorum(ctx, n, func(ctx context.Context, node *Node) (string, error) {
 		replies, err := node.Batch(ctx, calls)
@@ -109,8 +106,7 @@ func (n *Nodes) stateAt(ctx context.Context, calls []Call, size int) (words, err
 			}
 			all.Write(one)
 		}
-		// Asked last: a node that has turned into one of another chain must not have answered
-		// before that was noticed.
+		// This is last, so that no answer of a node that switched to another chain counts.
 		return all.String(), n.stillOnChain(ctx, node)
 	})
 	return words(answer), err

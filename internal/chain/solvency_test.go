@@ -12,28 +12,28 @@ import (
 
 // testChain is a chain in memory, and nodes of it.
 type testChain struct {
-	chain *chaintest.MemoryChain
-	nodes []*chaintest.MemoryNode
+	chain *chaintest.Chain
+	nodes []*chaintest.Node
 	open  *Nodes
 }
 
 func newTestChain(t *testing.T, count int) *testChain {
 	t.Helper()
-	c := &testChain{chain: chaintest.NewMemoryChain(chaintest.NewClock().Now)}
+	c := &testChain{chain: chaintest.NewChain(chaintest.NewClock().Now)}
 	var urls []string
 	for range count {
-		node := chaintest.NewMemoryNode(t, c.chain)
+		node := chaintest.NewNode(t, c.chain)
 		c.nodes, urls = append(c.nodes, node), append(urls, node.URL)
 	}
 	c.open = nodesOn(t, urls...)
 	return c
 }
 
-// Missions are read as they were after one block, named by its hash, whatever came after it.
+// Missions are read as of one block, by hash, also after later blocks.
 func TestMissionsAreReadAsOfOneBlock(t *testing.T) {
 	t.Parallel()
 	r := newTestChain(t, 2)
-	draft, other := chaintest.TermsNumber(1), chaintest.TermsNumber(2)
+	draft, other := chaintest.Terms(1), chaintest.Terms(2)
 	before := r.chain.Mine()
 	funded := r.chain.Mine(chaintest.FundingLog(draft))
 	closed := r.chain.Mine(chaintest.ClosingLog(draft))
@@ -42,7 +42,7 @@ func TestMissionsAreReadAsOfOneBlock(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name   string
-		block  *chaintest.MemoryBlock
+		block  *chaintest.Block
 		exists bool
 		closed uint8
 	}{{"before the funding", before, false, 0}, {"funded", funded, true, 0}, {"closed", closed, true, 2}} {
@@ -68,11 +68,11 @@ func TestMissionsAreReadAsOfOneBlock(t *testing.T) {
 	}
 }
 
-// A node that lacks the block, or says something else, is no quorum with the other.
+// A node that lacks the block, or answers something else, is no quorum with the other.
 func TestMissionsNeedNodesThatAgree(t *testing.T) {
 	t.Parallel()
 	r := newTestChain(t, 2)
-	draft := chaintest.TermsNumber(1)
+	draft := chaintest.Terms(1)
 	block := r.chain.Mine(chaintest.FundingLog(draft))
 	keys := []onchain.MissionRef{{Factory: draft.Factory, MissionKey: sortie.MissionKey(draft.MissionID)}}
 	ask := func() error {
@@ -82,7 +82,7 @@ func TestMissionsNeedNodesThatAgree(t *testing.T) {
 	if err := ask(); err != nil {
 		t.Fatal(err)
 	}
-	r.nodes[1].Tell(chaintest.Lie{Behind: 1})
+	r.nodes[1].SetLie(chaintest.Lie{Lag: 1})
 	if err := ask(); !errors.Is(err, ErrQuorumMissing) {
 		t.Errorf("with a node that lacks the block: %v, want %v", err, ErrQuorumMissing)
 	}
@@ -94,15 +94,15 @@ func TestMissionsNeedNodesThatAgree(t *testing.T) {
 			return result
 		}}
 	}
-	r.nodes[1].Tell(lies(func(text string) string { return text[:2+4*64] + strings.Repeat("0", 63) + "1" + text[2+5*64:] }))
+	r.nodes[1].SetLie(lies(func(text string) string { return text[:2+4*64] + strings.Repeat("0", 63) + "1" + text[2+5*64:] }))
 	if err := ask(); !errors.Is(err, ErrNodesDisagree) {
 		t.Errorf("with a node that counts another payment: %v, want %v", err, ErrNodesDisagree)
 	}
-	r.nodes[1].Tell(lies(func(text string) string { return text[:len(text)-2] }))
+	r.nodes[1].SetLie(lies(func(text string) string { return text[:len(text)-2] }))
 	if err := ask(); !errors.Is(err, ErrQuorumMissing) {
 		t.Errorf("with a node that answers too little: %v, want %v", err, ErrQuorumMissing)
 	}
-	r.nodes[1].Tell(chaintest.Lie{})
+	r.nodes[1].SetLie(chaintest.Lie{})
 	r.chain.Reorganize(1)
 	if err := ask(); !errors.Is(err, ErrQuorumMissing) {
 		t.Errorf("after the block was reorganized away: %v, want %v", err, ErrQuorumMissing)

@@ -12,7 +12,7 @@ import (
 	"github.com/sortie-labs/sortie/contracts/bind/servicetoken"
 )
 
-// IsFunded reports whether the factory holds a mission with this id, open or ended.
+// IsFunded reports whether the factory has a mission with this id, open or closed.
 func IsFunded(ctx context.Context, node Reader, factoryAddress sortie.Address, missionID string) (bool, error) {
 	mission, err := ask(ctx, node, factoryAddress, factory.PackMissions(sortie.MissionKey(missionID)), factory.UnpackMissions)
 	if err != nil {
@@ -21,9 +21,9 @@ func IsFunded(ctx context.Context, node Reader, factoryAddress sortie.Address, m
 	return mission.Creator != common.Address{}, nil
 }
 
-// ApproveExactly makes sure that the spender may take the amount from the account, and waits until
-// it may. It gives the approval it sent, nil if the allowance was enough. The allowance is set to
-// the amount and no more: what is left of a larger one would outlive the reason for it.
+// ApproveExactly sets the allowance of the spender to the amount if it is lower, and waits until
+// that is mined. It returns the approval, nil if none was needed. It never approves more than the
+// amount, because the rest would stay approved.
 func ApproveExactly(ctx context.Context, account *Account, token, spender sortie.Address, amount *big.Int) (*types.Transaction, error) {
 	erc20 := servicetoken.NewServiceToken()
 	owner := common.Address(account.Address())

@@ -31,7 +31,7 @@ const ChainID = 31337
 // WordBytes is the size of one value in the contract's answers.
 const WordBytes = 32
 
-// refusalOf is a node's refusal of a call, as the result of a lie.
+// refusalOf is a JSON-RPC error of a node, as the result of a lie.
 type refusalOf struct {
 	code    int
 	message string
@@ -39,24 +39,24 @@ type refusalOf struct {
 
 func (r *refusalOf) Error() string { return r.message }
 
-// Refuse is the result of a lie that refuses a call.
+// Refuse returns a JSON-RPC error as the result of a lie.
 func Refuse(code int, message string) error { return &refusalOf{code, message} }
 
-// MemoryChain is a chain that mines and reorganizes as it is told.
-type MemoryChain struct {
+// Chain is a chain in memory.
+type Chain struct {
 	mutex  sync.Mutex
 	id     uint64
-	Blocks []*MemoryBlock // canonical, by number
-	byHash map[common.Hash]*MemoryBlock
+	Blocks []*Block // canonical, by number
+	byHash map[common.Hash]*Block
 	Final  uint64
-	mined  int         // blocks ever, for hashes that differ
-	salt   common.Hash // of the chain, likewise
+	mined  int         // all blocks ever mined, for unique hashes
+	salt   common.Hash // for hashes unlike those of other chains
 	clock  func() time.Time
 
-	foreign map[common.Hash]int // logs of other contracts that the receipts of transactions have
+	foreign map[common.Hash]int // logs of other contracts by transaction
 }
 
-type MemoryBlock struct {
+type Block struct {
 	Number uint64
 	Hash   common.Hash
 	parent common.Hash
@@ -65,23 +65,22 @@ type MemoryBlock struct {
 	Logs   []*types.Log
 }
 
-func NewMemoryChain(clock func() time.Time) *MemoryChain {
-	c := &MemoryChain{id: ChainID, byHash: make(map[common.Hash]*MemoryBlock), clock: clock, salt: SomeHash()}
+func NewChain(clock func() time.Time) *Chain {
+	c := &Chain{id: ChainID, byHash: make(map[common.Hash]*Block), clock: clock, salt: RandomHash()}
 	c.Mine()
 	return c
 }
 
-// Mine adds a block with logs, one transaction each. What the logs say of their place is
-// overwritten.
-func (c *MemoryChain) Mine(logs ...*types.Log) *MemoryBlock {
+// Mine adds a block with logs, one transaction each. It overwrites the position of the logs.
+func (c *Chain) Mine(logs ...*types.Log) *Block {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	return c.add(logs)
 }
 
-func (c *MemoryChain) add(logs []*types.Log) *MemoryBlock {
+func (c *Chain) add(logs []*types.Log) *Block {
 	c.mined++
-	b := &MemoryBlock{Number: uint64(len(c.Blocks)), time: uint64(c.clock().Unix())}
+	b := &Block{Number: uint64(len(c.Blocks)), time: uint64(c.clock().Unix())}
 	if b.Number > 0 {
 		b.parent = c.Blocks[b.Number-1].Hash
 		b.time = max(b.time, c.Blocks[b.Number-1].time)
@@ -101,14 +100,14 @@ func (c *MemoryChain) add(logs []*types.Log) *MemoryBlock {
 	return b
 }
 
-func (c *MemoryChain) MineEmpty(count int) {
+func (c *Chain) MineEmpty(count int) {
 	for range count {
 		c.Mine()
 	}
 }
 
-// Reorganize replaces so many blocks by one more, the first of which has the logs.
-func (c *MemoryChain) Reorganize(depth int, logs ...*types.Log) {
+// Reorganize replaces the last depth blocks by depth+1 new ones, the first of which has the logs.
+func (c *Chain) Reorganize(depth int, logs ...*types.Log) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	c.Blocks = c.Blocks[:len(c.Blocks)-depth]
@@ -118,20 +117,20 @@ func (c *MemoryChain) Reorganize(depth int, logs ...*types.Log) {
 	}
 }
 
-func (c *MemoryChain) Finalize(number uint64) {
+func (c *Chain) Finalize(number uint64) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	c.Final = number
 }
 
-func (c *MemoryChain) Head() uint64 {
+func (c *Chain) Head() uint64 {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	return uint64(len(c.Blocks) - 1)
 }
 
-// Events are what the ledger should hold of blocks above a number.
-func (c *MemoryChain) Events(t testing.TB, above uint64) []string {
+// Events returns what the ledger should hold of the blocks above a number.
+func (c *Chain) Events(t testing.TB, above uint64) []string {
 	t.Helper()
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -148,49 +147,49 @@ func (c *MemoryChain) Events(t testing.TB, above uint64) []string {
 	return events
 }
 
-// MemoryNode serves a chain over HTTP, and lies as it is told.
-type MemoryNode struct {
+// Node serves a chain over HTTP, with the lies of the test.
+type Node struct {
 	*httptest.Server
-	chain *MemoryChain
+	chain *Chain
 	mutex sync.Mutex
 	lie   Lie
 	calls map[string]int
 }
 
-// Lie is what a node does wrong. The zero value is honest.
+// Lie is a fault of a node. The zero value is no fault.
 type Lie struct {
-	HTTP     func(w http.ResponseWriter, r *http.Request) bool // true: it has answered, or hung up
-	Envelope func(replies []map[string]any) any                // instead of the list of replies
-	Result   func(method string, params []any, result any) any // instead of one result; an error becomes one
-	Behind   uint64                                            // newest blocks that it does not have
+	HTTP     func(w http.ResponseWriter, r *http.Request) bool // returns true if it has answered
+	Envelope func(replies []map[string]any) any                // replaces the list of replies
+	Result   func(method string, params []any, result any) any // replaces one result; an error becomes a JSON-RPC error
+	Lag      uint64                                            // newest blocks that the node lacks
 }
 
 // NewHandler serves a chain without lies.
-func NewHandler(c *MemoryChain) http.Handler {
-	return &MemoryNode{chain: c, calls: make(map[string]int)}
+func NewHandler(c *Chain) http.Handler {
+	return &Node{chain: c, calls: make(map[string]int)}
 }
 
-func NewMemoryNode(t testing.TB, c *MemoryChain) *MemoryNode {
-	n := &MemoryNode{chain: c, calls: make(map[string]int)}
+func NewNode(t testing.TB, c *Chain) *Node {
+	n := &Node{chain: c, calls: make(map[string]int)}
 	n.Server = httptest.NewServer(n)
 	n.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	t.Cleanup(n.Close)
 	return n
 }
 
-func (n *MemoryNode) Tell(l Lie) {
+func (n *Node) SetLie(l Lie) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
 	n.lie = l
 }
 
-func (n *MemoryNode) Count(method string) int {
+func (n *Node) Count(method string) int {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
 	return n.calls[method]
 }
 
-func (n *MemoryNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (n *Node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n.mutex.Lock()
 	l, chain := n.lie, n.chain
 	n.mutex.Unlock()
@@ -218,7 +217,7 @@ func (n *MemoryNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		n.mutex.Lock()
 		n.calls[q.Method]++
 		n.mutex.Unlock()
-		result := chain.answer(q.Method, q.Params, l.Behind)
+		result := chain.answer(q.Method, q.Params, l.Lag)
 		if l.Result != nil {
 			result = l.Result(q.Method, q.Params, result)
 		}
@@ -243,11 +242,11 @@ func (n *MemoryNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(answer)
 }
 
-// answer is what an honest node says, except that it may lack the newest blocks.
-func (c *MemoryChain) answer(method string, params []any, behind uint64) any {
+// answer is the answer of an honest node that may lack the newest blocks.
+func (c *Chain) answer(method string, params []any, lag uint64) any {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	head := uint64(len(c.Blocks)-1) - min(behind, uint64(len(c.Blocks)-1))
+	head := uint64(len(c.Blocks)-1) - min(lag, uint64(len(c.Blocks)-1))
 	switch method {
 	case "eth_chainId":
 		return hexutil.EncodeUint64(c.id)
@@ -291,7 +290,7 @@ func (c *MemoryChain) answer(method string, params []any, behind uint64) any {
 }
 
 // resolveAny finds a block by number, tag or hash (EIP-1898).
-func (c *MemoryChain) resolveAny(block any, head uint64) (uint64, bool) {
+func (c *Chain) resolveAny(block any, head uint64) (uint64, bool) {
 	if text, isText := block.(string); isText {
 		return c.resolve(text, head)
 	}
@@ -303,7 +302,7 @@ func (c *MemoryChain) resolveAny(block any, head uint64) (uint64, bool) {
 	return found.Number, true
 }
 
-func (c *MemoryChain) resolve(block string, head uint64) (uint64, bool) {
+func (c *Chain) resolve(block string, head uint64) (uint64, bool) {
 	switch block {
 	case "latest":
 		return head, true
@@ -314,14 +313,14 @@ func (c *MemoryChain) resolve(block string, head uint64) (uint64, bool) {
 	return number, err == nil && number <= head
 }
 
-func BlockJSON(b *MemoryBlock) map[string]any {
+func BlockJSON(b *Block) map[string]any {
 	return map[string]any{
 		"number": hexutil.EncodeUint64(b.Number), "hash": b.Hash, "parentHash": b.parent, "timestamp": hexutil.EncodeUint64(b.time),
 		"logsBloom": b.bloom, "transactions": []string{}, "extraData": "0x", "difficulty": "0x0",
 	}
 }
 
-func ReceiptJSON(b *MemoryBlock, log *types.Log) map[string]any {
+func ReceiptJSON(b *Block, log *types.Log) map[string]any {
 	return map[string]any{
 		"transactionHash": log.TxHash, "blockHash": b.Hash, "blockNumber": hexutil.EncodeUint64(b.Number), "status": "0x1",
 		"logs": []any{log}, "gasUsed": "0x5208",
@@ -329,7 +328,7 @@ func ReceiptJSON(b *MemoryBlock, log *types.Log) map[string]any {
 }
 
 // receiptOf is a transaction's receipt, with all of its logs.
-func (c *MemoryChain) receiptOf(b *MemoryBlock, transaction common.Hash) map[string]any {
+func (c *Chain) receiptOf(b *Block, transaction common.Hash) map[string]any {
 	receipt := ReceiptJSON(b, &types.Log{TxHash: transaction})
 	logs := []any{}
 	for _, log := range b.Logs {
@@ -345,8 +344,8 @@ func (c *MemoryChain) receiptOf(b *MemoryBlock, transaction common.Hash) map[str
 	return receipt
 }
 
-// gasOf is what a transaction may use: a little more than its logs take.
-func (c *MemoryChain) gasOf(b *MemoryBlock, transaction common.Hash) uint64 {
+// gasOf is the gas limit of a transaction: a little more than its logs cost.
+func (c *Chain) gasOf(b *Block, transaction common.Hash) uint64 {
 	gas := uint64(21_000 + 375*c.foreign[transaction])
 	for _, log := range b.Logs {
 		if log.TxHash == transaction {
@@ -356,8 +355,8 @@ func (c *MemoryChain) gasOf(b *MemoryBlock, transaction common.Hash) uint64 {
 	return gas
 }
 
-// Crowd lets logs of other contracts be in a transaction.
-func (c *MemoryChain) Crowd(transaction common.Hash, foreign int) {
+// AddForeignLogs adds logs of other contracts to a transaction.
+func (c *Chain) AddForeignLogs(transaction common.Hash, foreign int) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	if c.foreign == nil {
@@ -366,14 +365,14 @@ func (c *MemoryChain) Crowd(transaction common.Hash, foreign int) {
 	c.foreign[transaction] = foreign
 }
 
-func (c *MemoryChain) getLogs(filter map[string]any, head uint64) any {
-	var blocks []*MemoryBlock
+func (c *Chain) getLogs(filter map[string]any, head uint64) any {
+	var blocks []*Block
 	if hash, ok := filter["blockHash"].(string); ok {
 		b, known := c.byHash[common.HexToHash(hash)]
 		if !known || b.Number > head {
 			return fmt.Errorf("unknown block")
 		}
-		blocks = []*MemoryBlock{b}
+		blocks = []*Block{b}
 	} else {
 		from, _ := hexutil.DecodeUint64(filter["fromBlock"].(string))
 		to, _ := hexutil.DecodeUint64(filter["toBlock"].(string))
@@ -408,8 +407,8 @@ func wanted(filter map[string]any, log *types.Log) bool {
 	return true
 }
 
-// missionAt is what the contract would hold of a mission, as its events tell.
-func (c *MemoryChain) missionAt(factoryAddress common.Address, key common.Hash, number uint64) []byte {
+// missionAt is the state of a mission, according to its events.
+func (c *Chain) missionAt(factoryAddress common.Address, key common.Hash, number uint64) []byte {
 	words := make([]byte, 7*WordBytes)
 	for _, b := range c.Blocks[:number+1] {
 		for _, log := range b.Logs {
@@ -435,8 +434,8 @@ func (c *MemoryChain) missionAt(factoryAddress common.Address, key common.Hash, 
 	return words
 }
 
-// TermsNumber makes a draft as the ledger would hold it.
-func TermsNumber(n int) onchain.Terms {
+// Terms returns the terms of the n-th draft.
+func Terms(n int) onchain.Terms {
 	return onchain.Terms{
 		DraftID: "draft_" + strconv.Itoa(n), MissionID: "mission-" + strconv.Itoa(n), Creator: sortie.Address{19: byte(n), 18: 1},
 		Token: sortie.Address{19: 2}, Factory: Factory, Reward: big.NewInt(1_000_000 + int64(n)),
@@ -444,7 +443,7 @@ func TermsNumber(n int) onchain.Terms {
 	}
 }
 
-// FundingLog is what the contract writes when a draft is funded.
+// FundingLog is the log of a draft's funding.
 func FundingLog(draft onchain.Terms) *types.Log {
 	data, err := FactoryABI.Events["MissionFunded"].Inputs.NonIndexed().Pack(draft.MissionID, draft.Reward,
 		big.NewInt(int64(draft.TargetCount)), [32]byte(draft.Nonce), big.NewInt(1_800_000_000))
@@ -469,7 +468,7 @@ func ClosingLog(draft onchain.Terms) *types.Log {
 	}
 }
 
-// PaymentLog is a payout, one of many in a block.
+// PaymentLog is the log of a payout.
 func PaymentLog(draft onchain.Terms, slot int) *types.Log {
 	event := FactoryABI.Events["SubmissionPaid"]
 	data, err := event.Inputs.NonIndexed().Pack(big.NewInt(int64(slot)), draft.Reward)
@@ -482,7 +481,7 @@ func PaymentLog(draft onchain.Terms, slot int) *types.Log {
 	}
 }
 
-// Clock is time that a test moves.
+// Clock is a clock that the test moves.
 type Clock struct {
 	mutex sync.Mutex
 	at    time.Time
@@ -502,12 +501,12 @@ func (c *Clock) Advance(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// Fork is a chain with the same blocks that goes its own way from here.
-func (c *MemoryChain) Fork() *MemoryChain {
+// Fork returns a chain with the same blocks, which diverges from here.
+func (c *Chain) Fork() *Chain {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	other := &MemoryChain{
-		id: c.id, Blocks: slices.Clone(c.Blocks), byHash: make(map[common.Hash]*MemoryBlock), Final: c.Final, clock: c.clock, salt: SomeHash(),
+	other := &Chain{
+		id: c.id, Blocks: slices.Clone(c.Blocks), byHash: make(map[common.Hash]*Block), Final: c.Final, clock: c.clock, salt: RandomHash(),
 	}
 	for _, b := range c.Blocks {
 		other.byHash[b.Hash] = b
@@ -515,8 +514,8 @@ func (c *MemoryChain) Fork() *MemoryChain {
 	return other
 }
 
-// Serve makes the node one of another chain.
-func (n *MemoryNode) Serve(c *MemoryChain) {
+// Serve switches the node to another chain.
+func (n *Node) Serve(c *Chain) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
 	n.chain = c
@@ -530,7 +529,7 @@ func AnswersWith(status int, body string) Lie {
 	}}
 }
 
-// About changes what a node says to one method, where it says anything.
+// About changes the results of one method that have the type T.
 func About[T any](method string, change func(params []any, result T) any) Lie {
 	return Lie{Result: func(asked string, params []any, result any) any {
 		if said, ok := result.(T); ok && asked == method {
@@ -540,7 +539,7 @@ func About[T any](method string, change func(params []any, result T) any) Lie {
 	}}
 }
 
-func SomeHash() common.Hash {
+func RandomHash() common.Hash {
 	var hash common.Hash
 	_, _ = rand.Read(hash[:])
 	return hash

@@ -86,7 +86,7 @@ func Describe(event onchain.Event) string {
 
 var binding = missionfactory.NewMissionFactory()
 
-// kindOf is the kind of event that a topic names, empty for others.
+// kindOf returns the kind of event of a topic, empty for others.
 func kindOf(topic common.Hash) onchain.EventKind {
 	for name, kind := range map[string]onchain.EventKind{
 		"MissionFunded": onchain.EventMissionFunded, "SubmissionPaid": onchain.EventSubmissionPaid,
@@ -99,7 +99,7 @@ func kindOf(topic common.Hash) onchain.EventKind {
 	return ""
 }
 
-// validText replaces what no database takes as text.
+// validText replaces what is not valid text in a database.
 func validText(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }

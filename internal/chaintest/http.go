@@ -26,12 +26,12 @@ func Await(t *testing.T, done func() bool) {
 	defer tick.Stop()
 	for deadline := time.Now().Add(3 * time.Minute); !done(); <-tick.C {
 		if time.Now().After(deadline) {
-			t.Fatal("waited in vain")
+			t.Fatal("the condition did not become true in time, want it true")
 		}
 	}
 }
 
-// Switchable is a node in front of another, which can be down, slow to end, or of another chain.
+// Switchable is a server whose handler the test replaces. At first it closes every connection.
 type Switchable struct {
 	*httptest.Server
 	handler atomic.Pointer[http.Handler]

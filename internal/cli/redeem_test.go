@@ -181,7 +181,7 @@ func TestRedeemWaitsForPauseCapAndSettler(t *testing.T) {
 
 	end := sortie.Close{MissionKey: sortie.MissionKey(payoutMission), PaidCount: 2}
 	c.transact(devnet.RoleCreator, factory, end.Calldata(devnet.WalletByRole(devnet.RoleSettler).Key.SignDigest(end.Digest(c.domain().Separator()))))
-	c.wantRefused(ExitConflict, "the mission is closed, so the receipt pays nothing any more", "redeem", paths[2], "--yes")
+	c.wantRefused(ExitConflict, "the mission is closed, so the receipt pays nothing", "redeem", paths[2], "--yes")
 	c.wantRefused(ExitConflict, "slot 0 was redeemed before", "redeem", paths[0], "--yes")
 }
 

@@ -18,6 +18,9 @@ const anvilPath = "../../contracts/node_modules/.bin/anvil"
 // startAnvil runs another maker's chain for the time of a test.
 func startAnvil(t *testing.T, chainID uint64, options ...string) *ethclient.Client {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: needs anvil")
+	}
 	if _, err := os.Stat(anvilPath); err != nil {
 		t.Fatalf("anvil is not installed: run `make setup` (%v)", err)
 	}

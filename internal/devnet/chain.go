@@ -11,11 +11,14 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 )
 
+// ErrReset reports chain data that cannot be continued: it must be removed.
+var ErrReset = errors.New("remove the chain data")
+
 // clockTolerance is how far a stored chain may be ahead of the machine's clock for a start to wait
 // rather than fail.
 const clockTolerance = time.Minute
 
-// Config says how a chain runs. Its zero value is a chain in memory on a free port.
+// Config configures a chain. Its zero value is a chain in memory on a free port.
 type Config struct {
 	// DataDir is the chain's own directory, made if missing. Empty: the chain lives in memory and
 	// ends with the process.
@@ -103,7 +106,7 @@ func Start(ctx context.Context, config Config) (*Chain, error) {
 	return chain, nil
 }
 
-// also adds a failure of the clean-up to the one that made it necessary, on one line.
+// also adds an error of the clean-up to the error that caused it, on one line.
 func also(err, cleanup error) error {
 	if cleanup == nil || errors.Is(err, cleanup) {
 		return err
@@ -111,8 +114,8 @@ func also(err, cleanup error) error {
 	return fmt.Errorf("%w; then: %w", err, cleanup)
 }
 
-// begin brings the stored chain into order, starts the blocks, sets up a new chain and opens the
-// door.
+// begin recovers the stored chain, starts the block production, sets up a new chain and starts the
+// RPC server.
 func (c *Chain) begin(ctx context.Context) error {
 	ledger := ledger{c.node}
 	if err := c.resume(ledger); err != nil {
@@ -135,7 +138,7 @@ func (c *Chain) begin(ctx context.Context) error {
 	return nil
 }
 
-// run makes blocks until the chain is to end, then takes everything down.
+// run makes blocks until ctx ends, then closes everything.
 func (c *Chain) run(ctx context.Context, producer *producer) {
 	defer close(c.done)
 	err := producer.run(ctx)
@@ -143,13 +146,13 @@ func (c *Chain) run(ctx context.Context, producer *producer) {
 	c.err = errors.Join(err, c.release())
 }
 
-// resume finds the newest block, and forgets a chain whose set-up was cut short.
+// resume finds the newest block, and rewinds a chain whose set-up was interrupted.
 func (c *Chain) resume(ledger ledger) error {
 	if err := ledger.recover(); err != nil {
 		return fmt.Errorf("resume chain %s: %w", c.config.DataDir, err)
 	}
 	if lead := ahead(ledger.head().Time, time.Now()); lead > c.config.ClockLead+clockTolerance {
-		return fmt.Errorf("the chain is %s ahead of this machine's clock: set the clock, or start with --reset", lead.Round(time.Second))
+		return fmt.Errorf("the chain is %s ahead of this machine's clock: set the clock, or %w", lead.Round(time.Second), ErrReset)
 	}
 	complete, err := ledger.noted(setupKey)
 	if err != nil {
@@ -179,17 +182,17 @@ func (c *Chain) WebSocketURL() string { return "ws://" + c.server.address() }
 // ChainID is the chain's id.
 func (c *Chain) ChainID() uint64 { return c.config.ChainID }
 
-// Deployment says where the contracts are.
+// Deployment returns the addresses of the contracts.
 func (c *Chain) Deployment() Deployment { return c.deployment }
 
-// Client talks to the chain without a network. It ends with the chain.
+// Client returns a client in this process. It is closed with the chain.
 func (c *Chain) Client() *ethclient.Client { return c.client }
 
 // Done is closed when the chain has stopped and its data directory is free.
 func (c *Chain) Done() <-chan struct{} { return c.done }
 
-// Close stops the chain, waits until it has, and says why it had stopped earlier if it had by
-// itself.
+// Close stops the chain and waits for it. It returns the error that had stopped the chain earlier,
+// if any.
 func (c *Chain) Close() error {
 	c.stop()
 	<-c.done

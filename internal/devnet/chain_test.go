@@ -45,7 +45,7 @@ func startChain(t testing.TB, config devnet.Config) *devnet.Chain {
 	return chain
 }
 
-// dial goes through the real door.
+// dial connects over the network.
 func dial(t testing.TB, url string) *ethclient.Client {
 	t.Helper()
 	client, err := ethclient.DialContext(t.Context(), url)

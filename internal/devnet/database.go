@@ -28,7 +28,7 @@ func openDatabase(dataDir string) (ethdb.Database, error) {
 		return rawdb.NewMemoryDatabase(), nil
 	}
 	if _, err := os.Stat(filepath.Join(dataDir, formerDir, "chaindata")); err == nil {
-		return nil, fmt.Errorf("chain data %s was written by an earlier release: start with --reset, or choose another data directory", dataDir)
+		return nil, fmt.Errorf("chain data %s was written by an earlier release: choose another data directory, or %w", dataDir, ErrReset)
 	}
 	dir := filepath.Join(dataDir, databaseDir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/sortie-labs/sortie/contracts/bind/servicetoken"
 	"github.com/sortie-labs/sortie/contracts/bind/testusdc"
 	"github.com/sortie-labs/sortie/internal/chain"
+	"github.com/sortie-labs/sortie/internal/setting"
 )
 
 // factoryGas bounds what creating the factory costs, for the time when its tokens do not exist yet
@@ -98,21 +99,21 @@ func (p DeployParams) withDefaults(deployer sortie.Address) DeployParams {
 func (p DeployParams) validate() error {
 	switch {
 	case p.Authorizer.IsZero():
-		return errors.New("the authorizer is missing: give --authorizer an address")
+		return &setting.Error{Name: setting.Authorizer, Err: errors.New("the address is missing")}
 	case p.Settler.IsZero():
-		return errors.New("the settler is missing: give --settler an address")
+		return &setting.Error{Name: setting.Settler, Err: errors.New("the address is missing")}
 	case p.WithTestTokens && !(p.USDC.IsZero() && p.ServiceToken.IsZero()):
-		return errors.New("give token addresses or --with-test-tokens, not both")
+		return errors.New("give token addresses or deploy test tokens, not both")
 	case !p.WithTestTokens && (p.USDC.IsZero() || p.ServiceToken.IsZero()):
-		return errors.New("the tokens are missing: give --usdc and --service-token, or --with-test-tokens")
+		return errors.New("the tokens are missing: give both addresses, or deploy test tokens")
 	case !p.WithTestTokens && p.USDC == p.ServiceToken:
-		return errors.New("--usdc and --service-token are the same address")
+		return errors.New("USDC and the service token are the same address")
 	case p.AdminDelay < 0 || p.AdminDelay%time.Second != 0:
 		return errors.New("the admin delay must be whole seconds, not negative")
 	}
-	for flag, limit := range map[string]*big.Int{"--cap-usdc": p.USDCCap, "--cap-service-token": p.ServiceTokenCap} {
+	for name, limit := range map[setting.Name]*big.Int{setting.CapUSDC: p.USDCCap, setting.CapServiceToken: p.ServiceTokenCap} {
 		if limit != maxUint256 && (limit.Sign() < 0 || limit.Cmp(capBound) >= 0) {
-			return fmt.Errorf("%s: want base units from 0 to below %s, or none for no cap", flag, capBound)
+			return &setting.Error{Name: name, Err: fmt.Errorf("want base units from 0 to below %s, or none for no cap", capBound)}
 		}
 	}
 	return nil
@@ -161,10 +162,10 @@ func (p DeployParams) factoryArguments() []byte {
 }
 
 func (p DeployParams) checkTokens(ctx context.Context, node chain.Reader) error {
-	if err := chain.CheckToken(ctx, node, "--usdc", p.USDC, chain.Decimals(sortie.TokenUSDC)); err != nil {
+	if err := chain.CheckToken(ctx, node, setting.USDC, p.USDC, chain.Decimals(sortie.TokenUSDC)); err != nil {
 		return err
 	}
-	return chain.CheckToken(ctx, node, "--service-token", p.ServiceToken, chain.Decimals(sortie.TokenService))
+	return chain.CheckToken(ctx, node, setting.ServiceToken, p.ServiceToken, chain.Decimals(sortie.TokenService))
 }
 
 type testTokens struct{ usdc, serviceToken sortie.Address }

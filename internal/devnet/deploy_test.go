@@ -135,7 +135,7 @@ func TestDeployRefusesBeforeItSends(t *testing.T) {
 	t.Parallel()
 	bothChains(t, devnet.DefaultChainID, func(t *testing.T, client *ethclient.Client) {
 		tokens, others := deploy(t, client, wholeParams()), deploy(t, client, wholeParams())
-		nobody := sortie.MustAddress("0x00000000000000000000000000000000000000ff")
+		unused := sortie.MustAddress("0x00000000000000000000000000000000000000ff")
 		existing := func(usdc, serviceToken sortie.Address) devnet.DeployParams {
 			params := wholeParams()
 			params.WithTestTokens, params.USDC, params.ServiceToken = false, usdc, serviceToken
@@ -146,15 +146,15 @@ func TestDeployRefusesBeforeItSends(t *testing.T) {
 			params devnet.DeployParams
 			want   string
 		}{
-			{"no authorizer", devnet.DeployParams{Settler: nobody, WithTestTokens: true}, "--authorizer"},
-			{"no settler", devnet.DeployParams{Authorizer: nobody, WithTestTokens: true}, "--settler"},
-			{"no tokens", existing(sortie.Address{}, sortie.Address{}), "--with-test-tokens"},
-			{"one token", existing(tokens.USDC, sortie.Address{}), "--service-token"},
+			{"no authorizer", devnet.DeployParams{Settler: unused, WithTestTokens: true}, "authorizer: the address is missing"},
+			{"no settler", devnet.DeployParams{Authorizer: unused, WithTestTokens: true}, "settler: the address is missing"},
+			{"no tokens", existing(sortie.Address{}, sortie.Address{}), "or deploy test tokens"},
+			{"one token", existing(tokens.USDC, sortie.Address{}), "give both addresses"},
 			{"the same token twice", existing(tokens.USDC, tokens.USDC), "same address"},
-			{"no code at the token", existing(nobody, tokens.ServiceToken), "--usdc " + nobody.String() + ": there is no contract"},
+			{"no code at the token", existing(unused, tokens.ServiceToken), "USDC " + unused.String() + ": there is no contract"},
 			{"tokens swapped", existing(tokens.ServiceToken, tokens.USDC), "has 18 decimals, want 6"},
 			{"wrong decimals of the service token", existing(tokens.USDC, others.USDC), "has 6 decimals, want 18"},
-			{"a contract that is no token", existing(tokens.Factory, tokens.ServiceToken), "--usdc " + tokens.Factory.String()},
+			{"a contract that is no token", existing(tokens.Factory, tokens.ServiceToken), "USDC " + tokens.Factory.String()},
 		}
 		nonce := newSender(t, client, devnet.RoleSender).nonce
 		for _, c := range cases {
@@ -167,7 +167,7 @@ func TestDeployRefusesBeforeItSends(t *testing.T) {
 		params := wholeParams()
 		params.USDCCap = new(big.Int).Lsh(big.NewInt(1), 112)
 		_, err := devnet.Deploy(t.Context(), client, signerOf(devnet.RoleSender), params)
-		if err == nil || !strings.Contains(err.Error(), "--cap-usdc") {
+		if err == nil || !strings.Contains(err.Error(), "cap of USDC") {
 			t.Errorf("a cap that does not fit: %v", err)
 		}
 		if after := newSender(t, client, devnet.RoleSender).nonce; after != nonce {
@@ -206,7 +206,7 @@ func TestDeploySaysWhatIsUnderWayWhenItGivesUp(t *testing.T) {
 	wantOneLine(t, err.Error(), "may still be mined")
 }
 
-// watched ends the test's patience as soon as somebody asks for a receipt.
+// watched cancels a context as soon as a receipt is asked for.
 type watched struct {
 	*ethclient.Client
 	asked context.CancelFunc

@@ -21,8 +21,8 @@ const (
 	genesisTime = 1_767_225_600 // 2026-01-01T00:00:00Z
 )
 
-// feeRecipient collects the tips. It is nobody's, and not the zero address, which contracts treat
-// specially.
+// feeRecipient collects the tips. It has no known key, and is not the zero address, which contracts
+// treat specially.
 var feeRecipient = common.HexToAddress("0x536f727469652064657620636861696e00000fee")
 
 // gasAllowance is what every development wallet starts with: 10,000 ether.

@@ -22,8 +22,8 @@ type hdKey struct {
 	chain  [32]byte
 }
 
-// masterKey is the root of the tree that a BIP-39 mnemonic stands for, without a passphrase. The
-// mnemonic's own checksum is not looked at: the only one used here is a constant.
+// masterKey returns the root of the tree of a BIP-39 mnemonic without a passphrase. It does not
+// check the mnemonic's checksum: the only mnemonic used here is a constant.
 func masterKey(mnemonic string) (hdKey, error) {
 	seed, err := pbkdf2.Key(sha512.New, mnemonic, []byte("mnemonic"), 2048, 64)
 	if err != nil {
@@ -32,7 +32,7 @@ func masterKey(mnemonic string) (hdKey, error) {
 	return hdKey{}.derive([]byte("Bitcoin seed"), seed)
 }
 
-// path follows steps down the tree.
+// path returns the key at the end of a path.
 func (k hdKey) path(steps ...uint32) (hdKey, error) {
 	for _, step := range steps {
 		child, err := k.child(step)

@@ -2,7 +2,6 @@ package devnet
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -14,8 +13,8 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// Keys of the package's own notes, kept in the node's database so that one flush covers them and
-// the blocks.
+// Keys of the package's own records, in the node's database so that one flush covers them and the
+// blocks.
 var (
 	sealedKey = []byte("sortie-devnet-sealed") // hash of the newest block on disk
 	setupKey  = []byte("sortie-devnet-setup")  // what set-up made, written when it is complete
@@ -29,18 +28,18 @@ const (
 	finalizedDepth = 2
 )
 
-// ledger makes blocks and keeps them.
+// ledger makes blocks and stores them.
 type ledger struct {
 	node *node
 }
 
 func (l ledger) head() *types.Header { return l.node.chain.CurrentBlock() }
 
-// seal makes one block of everything the pool holds, gets it to the disk, and only then shows it to
-// clients.
+// seal makes a block of all transactions in the pool, flushes it to the disk, and then makes it
+// visible to clients.
 func (l ledger) seal(timestamp uint64) (*types.Block, error) {
 	chain, parent := l.node.chain, l.head()
-	if err := l.node.pool.Sync(); err != nil { // the pool follows the head in the background: let it catch up
+	if err := l.node.pool.Sync(); err != nil { // the pool follows the head in the background
 		return nil, fmt.Errorf("sync transaction pool: %w", err)
 	}
 	block, err := l.build(parent, timestamp)
@@ -59,7 +58,7 @@ func (l ledger) seal(timestamp uint64) (*types.Block, error) {
 	return block, nil
 }
 
-// build uses the library's one-shot builder. The other one builds every block twice and goes on
+// build uses the library's one-shot builder. The other one builds every block twice and keeps
 // improving it in the background for a consensus client that does not exist here.
 func (l ledger) build(parent *types.Header, timestamp uint64) (*types.Block, error) {
 	block, _, err := l.node.miner.BuildTestingPayload(&miner.BuildPayloadArgs{
@@ -88,7 +87,8 @@ func (l ledger) below(number, depth uint64) *types.Header {
 	return l.node.chain.GetHeaderByNumber(number - min(number, depth))
 }
 
-// recover shows the newest block on disk, if the process died between keeping and showing it.
+// recover makes the newest block on disk the head, if the process ended between storing and showing
+// it.
 func (l ledger) recover() error {
 	noted, err := l.noted(sealedKey)
 	if err != nil || noted == nil {
@@ -96,7 +96,7 @@ func (l ledger) recover() error {
 	}
 	block := l.node.chain.GetBlockByHash(common.BytesToHash(noted))
 	if block == nil {
-		return errors.New("the newest block is missing from the chain data: start with --reset")
+		return fmt.Errorf("the newest block is missing from the chain data: %w", ErrReset)
 	}
 	if block.Hash() == l.head().Hash() {
 		return nil

@@ -79,7 +79,7 @@ func (n *node) open(chainID uint64) (err error) {
 func explainOpen(err error, dataDir string) error {
 	var mismatch *core.GenesisMismatchError
 	if errors.As(err, &mismatch) {
-		return fmt.Errorf("chain data %s belongs to another chain: start with --reset, or choose another data directory", dataDir)
+		return fmt.Errorf("chain data %s belongs to another chain: choose another data directory, or %w", dataDir, ErrReset)
 	}
 	return fmt.Errorf("open chain data %s: %w", dataDir, err)
 }

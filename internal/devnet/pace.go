@@ -9,12 +9,11 @@ const (
 	defaultClockLead = 2 * time.Second
 )
 
-// gatherTime is how long a block waits for company once a transaction has arrived. It makes a burst
+// gatherTime is how long a block waits for more transactions after the first. It makes a burst
 // share a few blocks.
 const gatherTime = 15 * time.Millisecond
 
-// pace decides when the next block is due and which second it claims. It is pure: it knows no clock
-// but what it is told.
+// pace decides when the next block is due and which timestamp it has. It reads no clock.
 type pace struct {
 	interval time.Duration // the longest wait between two blocks
 	lead     time.Duration // how far the chain's clock may run ahead of the wall clock
@@ -46,7 +45,7 @@ func (p pace) timestamp(headTime uint64, now time.Time) uint64 {
 	return max(headTime+1, uint64(max(0, now.Add(-clockLag).Unix())))
 }
 
-// ahead is how far a head's clock is in front of the wall clock; negative when it is behind.
+// ahead is how far a head's clock is ahead of the wall clock; negative when it is late.
 func ahead(headTime uint64, now time.Time) time.Duration { return claimed(headTime).Sub(now) }
 
 func claimed(timestamp uint64) time.Time { return time.Unix(int64(timestamp), 0) }

@@ -88,7 +88,7 @@ func TestPaceHoldsTheClock(t *testing.T) {
 				if lead := ahead(timestamp, now); lead > defaultClockLead {
 					t.Fatalf("a block is %s ahead of the clock", lead)
 				} else if lead < -clockLag-time.Second {
-					t.Fatalf("a block is %s behind the clock", -lead)
+					t.Fatalf("a block is %s late, want at most %s", -lead, clockLag+time.Second)
 				}
 				head, sealedAt, waiting = timestamp, now, time.Time{}
 			}

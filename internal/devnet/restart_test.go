@@ -175,17 +175,17 @@ func startedOn(t *testing.T, config devnet.Config) *devnet.Chain {
 	return chain
 }
 
-func TestDoorIsOnLoopbackUnlessAsked(t *testing.T) {
+func TestRPCServerListensOnLoopbackByDefault(t *testing.T) {
 	t.Parallel()
 	config := quiet()
 	config.Listen = ":0"
 	if url := startChain(t, config).RPCURL(); !strings.HasPrefix(url, "http://127.0.0.1:") {
-		t.Errorf("the door is at %s", url)
+		t.Errorf("the RPC URL is %s, want one on 127.0.0.1", url)
 	}
 	config.Listen = "0.0.0.0:0"
 	chain := startChain(t, config)
 	if url := chain.RPCURL(); !strings.HasPrefix(url, "http://127.0.0.1:") {
-		t.Errorf("the door is at %s, which nobody can dial", url)
+		t.Errorf("the RPC URL is %s, want one on 127.0.0.1", url)
 	}
 	headNumber(t, dial(t, chain.RPCURL()))
 }

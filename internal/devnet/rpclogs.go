@@ -368,7 +368,8 @@ func (m *logMethods) NewPendingTransactions(ctx context.Context, full *bool) (*r
 	})
 }
 
-// subscribe sends what notes makes of every event to the client, until the client or the chain ends.
+// subscribe sends what notes makes of every event to the client, until the client or the chain
+// ends.
 func subscribe[E any](ctx context.Context, source func(chan<- E) event.Subscription, notes func(E) []any) (*rpc.Subscription, error) {
 	notifier, supported := rpc.NotifierFromContext(ctx)
 	if !supported {

@@ -22,7 +22,7 @@ func answerTo[T any](t *testing.T, client *rpc.Client, method string, arguments 
 	t.Helper()
 	var answer T
 	if err := client.CallContext(t.Context(), &answer, method, arguments...); err != nil {
-		t.Fatalf("%s: %v", method, err)
+		t.Fatalf("call %s: %v", method, err)
 	}
 	return answer
 }
@@ -208,5 +208,5 @@ func TestDataOfEarlierReleaseIsRefused(t *testing.T) {
 		chain.Close()
 		t.Fatal("the chain started on data of an earlier release")
 	}
-	wantOneLine(t, err.Error(), "start with --reset")
+	wantOneLine(t, err.Error(), "remove the chain data")
 }

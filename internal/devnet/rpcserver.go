@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/rpc"
+
+	"github.com/sortie-labs/sortie/internal/setting"
 )
 
 const (
@@ -57,7 +59,7 @@ func listen(address string) (*rpcServer, error) {
 	}
 	listener, err := net.Listen("tcp", net.JoinHostPort(host, port))
 	if err != nil {
-		return nil, fmt.Errorf("open the chain's port (choose another one with --chain-listen, or 0 for any): %w", err)
+		return nil, &setting.Error{Name: setting.ChainListen, Err: fmt.Errorf("%w; choose another port, or 0 for any", err)}
 	}
 	return &rpcServer{listener: listener}, nil
 }

@@ -168,6 +168,9 @@ func TestSafeAndFinalizedAreOneAndTwoBlocksBelowTheHead(t *testing.T) {
 // clock's window has seconds; then many at once.
 func TestTrafficDoesNotPushTheClock(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: takes seconds")
+	}
 	chain := startChain(t, devnet.Config{}) // the clock of `sortie dev`
 	client := dial(t, chain.RPCURL())
 	creator := newSender(t, client, devnet.RoleCreator)
@@ -252,7 +255,7 @@ func TestRulesArePinned(t *testing.T) {
 	}
 }
 
-func TestDoorHasNoBackRooms(t *testing.T) {
+func TestRPCServerOffersPublicNamespacesOnly(t *testing.T) {
 	t.Parallel()
 	chain := startChain(t, quiet())
 	raw := dial(t, chain.RPCURL()).Client()
@@ -262,12 +265,12 @@ func TestDoorHasNoBackRooms(t *testing.T) {
 	}
 	for _, module := range []string{"admin", "debug", "miner", "engine", "dev", "testing", "personal"} {
 		if _, found := modules[module]; found {
-			t.Errorf("the door offers %s", module)
+			t.Errorf("the RPC server offers %s, want it hidden", module)
 		}
 	}
 	for _, module := range []string{"eth", "net", "web3"} {
 		if _, found := modules[module]; !found {
-			t.Errorf("the door does not offer %s", module)
+			t.Errorf("the RPC server does not offer %s", module)
 		}
 	}
 	var version string

@@ -63,7 +63,7 @@ func (c *Chain) recall(stored []byte) error {
 		return fmt.Errorf("read chain set-up: %w", err)
 	}
 	if record.Code != contractCode() {
-		return errors.New("the chain holds other contracts than this program brings: start with --reset")
+		return fmt.Errorf("the chain has other contracts than this program: %w", ErrReset)
 	}
 	c.deployment = record.Deployment
 	return nil

@@ -87,7 +87,7 @@ func TestDeployedFactoryGivesTheDigestsOfTheVectors(t *testing.T) {
 			var answer hexutil.Bytes
 			request := map[string]any{"to": vectors.Domain.VerifyingContract, "data": hexutil.Bytes(call.data)}
 			if err := client.Client().CallContext(t.Context(), &answer, "eth_call", request, "latest", place); err != nil {
-				t.Fatalf("%s: %v", name, err)
+				t.Fatalf("call for the digest of %s: %v", name, err)
 			}
 			if got := common.BytesToHash(answer); got != call.want {
 				t.Errorf("%s: the contract's digest is %s, the vectors' %s", name, got, call.want)

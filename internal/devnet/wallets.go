@@ -89,8 +89,8 @@ func UserWallets() []Wallet {
 }
 
 // Key gives the n-th secret key of the development mnemonic, for the key reference `dev:N`. It
-// refuses every chain id but 1337 and 31337: on any other chain, money sent to these keys belongs
-// to whoever takes it first.
+// refuses every chain id but 1337 and 31337: on any other chain, money sent to these keys can be
+// taken by anyone.
 func Key(chainID uint64, n int) ([32]byte, error) {
 	if !sortie.IsDevelopmentChain(chainID) {
 		return [32]byte{}, fmt.Errorf("development key %d refused on chain id %d: everyone has it; use a keystore file or a signer command", n, chainID)

@@ -42,12 +42,12 @@ func startChain(t *testing.T) (*devnet.Chain, chain.Deployment) {
 	return net, chain.Deployment{ChainID: d.ChainID, Factory: d.Factory, USDC: d.USDC, ServiceToken: d.ServiceToken}
 }
 
-// canonicalRows are the logs that a chain holds of a factory, as the ledger describes events.
+// canonicalRows describes the logs of a factory on a chain, as the ledger describes its events.
 func canonicalRows(t *testing.T, client *ethclient.Client, factory sortie.Address) []string {
 	t.Helper()
 	var topics []common.Hash
 	for _, name := range []string{"MissionFunded", "SubmissionPaid", "PayoutDeferred", "MissionClosed"} {
-		topics = append(topics, anviltest.FactoryABI.GetABI().Events[name].ID)
+		topics = append(topics, anviltest.Factory.GetABI().Events[name].ID)
 	}
 	logs, err := client.FilterLogs(t.Context(), ethereum.FilterQuery{
 		FromBlock: new(big.Int), Addresses: []common.Address{common.Address(factory)}, Topics: [][]common.Hash{topics},
@@ -77,13 +77,13 @@ func settle(t *testing.T, f *follower.Follower) {
 			return
 		}
 	}
-	t.Fatal("it never comes to rest")
+	t.Fatal("Converge always has more to do, want it to end")
 }
 
-// A chain of another maker, with the real contract, is reorganized again and again.
+// A chain of anvil with the real contract is reorganized many times.
 func TestFollowingAnvilThroughReorganizations(t *testing.T) {
 	t.Parallel()
-	r := anviltest.StartAnvil(t, 3)
+	r := anviltest.Start(t, 3)
 	nodes, err := chain.OpenNodes(t.Context(), []string{r.URL}, r.Deployment, quiet)
 	if err != nil {
 		t.Fatal(err)
@@ -91,10 +91,10 @@ func TestFollowingAnvilThroughReorganizations(t *testing.T) {
 	t.Cleanup(nodes.Close)
 	ledger := follower.NewMemoryLedger(time.Now)
 	ledger.SetFactories(r.Deployment.Factory)
-	config := follower.FollowerConfig{
+	config := follower.Config{
 		Nodes: nodes, Ledger: ledger, ChainID: r.Deployment.ChainID, Finality: 40, MaxClockLead: 24 * time.Hour, Logger: quiet,
 	}
-	f := follower.NewFollower(config)
+	f := follower.New(config)
 	settle(t, f)
 	creator := devnet.WalletByRole(devnet.RoleCreator).Address
 	seed := rand.Uint64()
@@ -105,7 +105,7 @@ func TestFollowingAnvilThroughReorganizations(t *testing.T) {
 			nonce := crypto.Keccak256Hash(fmt.Append(nil, i, random.Uint64()))
 			r.RPC(nil, "eth_sendTransaction", map[string]any{
 				"from": common.Address(creator), "to": common.Address(r.Deployment.Factory), "gas": "0x186a0",
-				"data": "0x" + hex.EncodeToString(anviltest.FactoryABI.PackRevokeAuthorization(common.Address(creator), nonce)),
+				"data": "0x" + hex.EncodeToString(anviltest.Factory.PackRevokeAuthorization(common.Address(creator), nonce)),
 			})
 		}
 		r.Mine()
@@ -114,13 +114,13 @@ func TestFollowingAnvilThroughReorganizations(t *testing.T) {
 			reorganizations++
 		}
 		switch random.IntN(4) {
-		case 0: // it looks later
-		case 1: // it died
-			f = follower.NewFollower(config)
+		case 0: // no step now
+		case 1: // the process died
+			f = follower.New(config)
 			fallthrough
 		default:
 			if _, err := f.Converge(context.Background()); err != nil {
-				t.Fatalf("seed %d: %v", seed, err)
+				t.Fatalf("seed %d: converge: got error %v, want none", seed, err)
 			}
 		}
 	}
@@ -130,14 +130,16 @@ func TestFollowingAnvilThroughReorganizations(t *testing.T) {
 		t.Errorf("seed %d: after %d reorganizations the ledger has %d rows, the chain %d", seed, reorganizations, len(got), len(want))
 	}
 	if reorganizations < 5 {
-		t.Errorf("seed %d: only %d reorganizations", seed, reorganizations)
+		t.Errorf("seed %d: got %d reorganizations, want at least 5", seed, reorganizations)
 	}
 }
 
-// A node of another chain is put out of use in the middle of following, and used again when it is
-// the right one again.
+// A node that switches to another chain is put out of use, and used again after it switched back.
 func TestFollowingOutlivesANodeThatChanges(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: takes seconds")
+	}
 	net, deployment := startChain(t)
 	front := chaintest.NewSwitchable(t)
 	front.Set(chaintest.ProxyTo(t, net.RPCURL()))
@@ -151,7 +153,7 @@ func TestFollowingOutlivesANodeThatChanges(t *testing.T) {
 	go func() { ended <- nodes.Run(ctx) }()
 	ledger := follower.NewMemoryLedger(time.Now)
 	ledger.SetFactories(deployment.Factory)
-	f := follower.NewFollower(follower.FollowerConfig{Nodes: nodes, Ledger: ledger, ChainID: deployment.ChainID, Logger: quiet})
+	f := follower.New(follower.Config{Nodes: nodes, Ledger: ledger, ChainID: deployment.ChainID, Logger: quiet})
 	go func() { ended <- f.Run(ctx) }()
 	chaintest.Await(t, func() bool { return f.Status().Tip > 0 && f.Status().Lag == 0 })
 
@@ -176,6 +178,6 @@ func TestFollowingOutlivesANodeThatChanges(t *testing.T) {
 		}
 	}
 	if !slices.Equal(ledger.Rows(), canonicalRows(t, net.Client(), deployment.Factory)) {
-		t.Error("the rows are not those of the chain")
+		t.Error("the rows of the ledger differ from the chain's events, want the same")
 	}
 }

@@ -13,27 +13,27 @@ import (
 	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
-// retryDeepening is how long something waits that could not go deeper, when no new block comes.
-const retryDeepening = 2 * time.Second
+// retryConfirm is the pause before unconfirmed items are retried without a new block.
+const retryConfirm = 2 * time.Second
 
-// deepen lets fundings and refunds go deeper that the chain confirms: asked for the block, the
-// transaction's receipt and the contract's own state, all of which must say what the log said. For
-// the review to begin the followed node's word is enough; for what money depends on as many nodes
-// as [Nodes.Required] must say it, each of a block that is final to itself.
-func (f *Follower) deepen(ctx context.Context, v sight, progress *Progress) error {
+// confirmPending confirms fundings and refunds: the block, the receipt of the transaction and the
+// state of the contract must all match the log. To begin the review the followed node is enough;
+// what money depends on needs as many nodes as [chain.Nodes.Required], each with a block that is
+// final to itself.
+func (f *Follower) confirmPending(ctx context.Context, v headView, progress *Progress) error {
 	position := progress.Position
 	now := f.config.Clock()
-	final := f.finalAt(position, stretch{after: position.Tip})
-	if position.Tip.Number == f.deepened.tip && final == f.deepened.final && now.Sub(f.deepened.at) < retryDeepening {
+	final := f.finalAt(position, blockRange{after: position.Tip})
+	if position.Tip.Number == f.lastConfirm.tip && final == f.lastConfirm.final && now.Sub(f.lastConfirm.at) < retryConfirm {
 		return nil
 	}
-	f.deepened.tip, f.deepened.final, f.deepened.at = position.Tip.Number, final, now
+	f.lastConfirm.tip, f.lastConfirm.final, f.lastConfirm.at = position.Tip.Number, final, now
 
 	confirmed := position.Tip.Number + 1 - min(f.config.Confirmations, position.Tip.Number+1)
-	var place onchain.DeepenPlace
+	var place onchain.ConfirmationPlace
 	var doubts error
 	defer func() { f.monitor.settle(aboutFundings, doubts) }()
-	for page := 0; page < maxDeepenPages; page++ { // items that nodes contradict stay at the front; others come after them
+	for page := 0; page < maxConfirmPages; page++ { // contradicted items stay at the front; later pages have the others
 		due, next, err := f.ledger.PendingConfirmations(ctx, f.chainID, confirmed, final, place)
 		if err != nil {
 			return ledgerFault(err)
@@ -43,23 +43,22 @@ func (f *Follower) deepen(ctx context.Context, v sight, progress *Progress) erro
 		f.noteUnverified(ctx, found)
 		f.reconsider(ctx, found.contradicted, progress)
 		if len(found.agreed) > 0 {
-			return f.storeDeepened(ctx, v, final, found.agreed, progress)
+			return f.storeConfirmed(ctx, v, final, found.agreed, progress)
 		}
-		if place = next; place == (onchain.DeepenPlace{}) {
+		if place = next; place == (onchain.ConfirmationPlace{}) {
 			break
 		}
 	}
 	return nil
 }
 
-// maxDeepenPages is how many pages of items without a single one that is confirmed are asked about
-// in one step.
-const maxDeepenPages = 16
+// maxConfirmPages is the number of pages without a confirmed item that one step reads.
+const maxConfirmPages = 16
 
-// storeDeepened stores what the chain confirms.
-func (f *Follower) storeDeepened(ctx context.Context, v sight, final uint64, agreed []onchain.Deepening, progress *Progress) (err error) {
+// storeConfirmed stores confirmed items.
+func (f *Follower) storeConfirmed(ctx context.Context, v headView, final uint64, agreed []onchain.Confirmation, progress *Progress) (err error) {
 	position := progress.Position
-	if final > position.Final { // the ledger locks nothing beyond what it knows to be final
+	if final > position.Final { // the ledger locks nothing above its final block
 		progress.Position, err = f.ledger.Advance(ctx, onchain.Advance{
 			ChainID: f.chainID, Was: position, After: position.Tip, Head: max(position.Head, position.Tip.Number), Final: final,
 		})
@@ -71,16 +70,16 @@ func (f *Follower) storeDeepened(ctx context.Context, v sight, final uint64, agr
 	if err := f.ledger.Confirm(ctx, agreed); err != nil {
 		return ledgerFault(err)
 	}
-	progress.Deepened = len(agreed)
-	progress.More = true // a list may have been longer
-	f.deepened.at = time.Time{}
-	f.monitor.update(func(s *Status) { s.Deepened += uint64(len(agreed)) })
+	progress.Confirmed = len(agreed)
+	progress.More = true // there may be more items
+	f.lastConfirm.at = time.Time{}
+	f.monitor.update(func(s *Status) { s.Confirmed += uint64(len(agreed)) })
 	return nil
 }
 
-// reconsider compares what a node contradicts with the contract at once, rather than when
-// everything is compared next: a row that a lie made must not outlive it.
-func (f *Follower) reconsider(ctx context.Context, contradicted []onchain.Deepening, progress *Progress) {
+// reconsider compares contradicted items with the contract at once, so that a row made by a lying
+// node is removed soon.
+func (f *Follower) reconsider(ctx context.Context, contradicted []onchain.Confirmation, progress *Progress) {
 	page := make([]onchain.Expected, 0, min(len(contradicted), reconcilePage))
 	for i := range contradicted[:cap(page)] {
 		page = append(page, onchain.Expected{Terms: contradicted[i].Terms, Funding: &contradicted[i].Funding})
@@ -92,15 +91,15 @@ func (f *Follower) reconsider(ctx context.Context, contradicted []onchain.Deepen
 	progress.More = progress.More || report.Repaired > 0
 }
 
-// findings are what nodes say about items.
+// findings are the answers of nodes about items.
 type findings struct {
-	agreed       []onchain.Deepening // enough nodes confirm them
-	contradicted []onchain.Deepening // a node contradicts them
-	unverified   []onchain.Deepening // a node that answers does not confirm them
-	doubts       error               // all of them
+	agreed       []onchain.Confirmation // enough nodes confirm them
+	contradicted []onchain.Confirmation // a node contradicts them
+	unverified   []onchain.Confirmation // a node that answers does not confirm them
+	doubts       error                  // all of them
 }
 
-func (f *findings) note(item onchain.Deepening, enough bool, doubt error, verdict error) {
+func (f *findings) note(item onchain.Confirmation, enough bool, doubt error, verdict error) {
 	f.doubts = errors.Join(f.doubts, doubt)
 	if enough {
 		f.agreed = append(f.agreed, item)
@@ -114,10 +113,10 @@ func (f *findings) note(item onchain.Deepening, enough bool, doubt error, verdic
 	}
 }
 
-// corroborate asks nodes about items. What money depends on comes first: a funding that may be
-// locked is confirmed with it, and need not be asked about again.
-func (f *Follower) corroborate(ctx context.Context, followed *chain.Node, due []onchain.Deepening) (found findings) {
-	var begin, money []onchain.Deepening
+// corroborate asks nodes about items. What money depends on is first: a funding that may be locked
+// is confirmed at the same time.
+func (f *Follower) corroborate(ctx context.Context, followed *chain.Node, due []onchain.Confirmation) (found findings) {
+	var begin, money []onchain.Confirmation
 	for _, item := range due {
 		if item.To == mission.DepthConfirmed && !item.Refund {
 			begin = append(begin, item)
@@ -136,7 +135,7 @@ func (f *Follower) corroborate(ctx context.Context, followed *chain.Node, due []
 	for _, item := range found.agreed {
 		done[item.Terms.DraftID] = true
 	}
-	begin = slices.DeleteFunc(begin, func(item onchain.Deepening) bool { return done[item.Terms.DraftID] })
+	begin = slices.DeleteFunc(begin, func(item onchain.Confirmation) bool { return done[item.Terms.DraftID] })
 	verdicts, err := f.examine(ctx, followed, begin)
 	found.doubts = errors.Join(found.doubts, err)
 	for i, verdict := range verdicts {
@@ -145,8 +144,8 @@ func (f *Follower) corroborate(ctx context.Context, followed *chain.Node, due []
 	return found
 }
 
-// worst is what a node that was asked has against the i-th of the items; nil: none has anything but
-// that it is not final yet.
+// worst returns what a node that answered reports against the i-th item, except that it is not
+// final yet.
 func worst(votes []chain.Vote[[]error], i int) error {
 	for _, v := range votes {
 		if v.Err == nil && v.Value[i] != nil && !errors.Is(v.Value[i], errNotFinalYet) {
@@ -156,8 +155,8 @@ func worst(votes []chain.Vote[[]error], i int) error {
 	return nil
 }
 
-// enough counts the nodes that confirm the i-th of what they were asked about. There can be enough
-// and doubts all the same.
+// enough counts the nodes that confirm the i-th item. It may return true together with doubts of
+// other nodes.
 func (f *Follower) enough(votes []chain.Vote[[]error], i int) (enough bool, doubts error) {
 	agreed := 0
 	for _, v := range votes {
@@ -180,13 +179,13 @@ func (f *Follower) enough(votes []chain.Vote[[]error], i int) (enough bool, doub
 	return agreed >= f.nodes.Required(), doubts
 }
 
-// errNotFinalYet says that a node has not come as far as the one that is followed: no doubt, only a
-// reason to wait.
+// errNotFinalYet says that a node has not reached the block of the followed node. It is not a
+// doubt.
 var errNotFinalYet = errors.New("not final to the node yet")
 
-// examineFinal is examine for what must be final to the node itself.
-func (f *Follower) examineFinal(ctx context.Context, node *chain.Node, items []onchain.Deepening) ([]error, error) {
-	v, err := f.look(ctx, node, eventOf(&items[0]).Block)
+// examineFinal is examine for items that must be final to the node itself.
+func (f *Follower) examineFinal(ctx context.Context, node *chain.Node, items []onchain.Confirmation) ([]error, error) {
+	v, err := f.readHead(ctx, node, eventOf(&items[0]).Block)
 	if err != nil {
 		return nil, err
 	}
@@ -203,9 +202,9 @@ func (f *Follower) examineFinal(ctx context.Context, node *chain.Node, items []o
 	return verdicts, nil
 }
 
-// eventOf is the event that the chain must have for an item to be true: what the ledger noted of
-// it, with the terms that the draft promised.
-func eventOf(item *onchain.Deepening) *onchain.Event {
+// eventOf is the event that must be on the chain for an item: the ledger's funding or closing, with
+// the terms of the draft.
+func eventOf(item *onchain.Confirmation) *onchain.Event {
 	event := &onchain.Event{Factory: item.Factory, MissionKey: item.MissionKey}
 	if item.Refund {
 		event.Kind, event.Block, event.BlockHash, event.Transaction = onchain.EventMissionClosed, item.Closed.Block, item.Closed.BlockHash, item.Closed.Transaction
@@ -221,10 +220,9 @@ func eventOf(item *onchain.Deepening) *onchain.Event {
 	return event
 }
 
-// examine asks a node about each item and says what of its answers contradicts the ledger: nil for
-// an item that it confirms. It fails only when the node cannot be asked: what the node does not say
-// about one item is that item's verdict.
-func (f *Follower) examine(ctx context.Context, node *chain.Node, items []onchain.Deepening) ([]error, error) {
+// examine returns what a node's answers say against each item; nil: it confirms it. It fails only
+// if the node does not answer.
+func (f *Follower) examine(ctx context.Context, node *chain.Node, items []onchain.Confirmation) ([]error, error) {
 	if len(items) == 0 {
 		return nil, nil
 	}
@@ -246,13 +244,13 @@ func (f *Follower) examine(ctx context.Context, node *chain.Node, items []onchai
 		for i := range part {
 			calls[i] = chain.MissionCall(part[i].Factory, part[i].MissionKey, chain.TagLatest)
 		}
-		replies, err := f.ask(ctx, node, calls) // after the others: a node that is of another chain by now is caught
+		replies, err := f.ask(ctx, node, calls) // after the others, so that a node that switched to another chain is noticed
 		if err != nil {
 			return nil, err
 		}
 		for i := range part {
 			at := len(verdicts)
-			verdict := confirm(&part[i], headers[expected[at].Block], replies[i])
+			verdict := compareWithNode(&part[i], headers[expected[at].Block], replies[i])
 			if verdict == nil {
 				verdict = proofs[at]
 			}
@@ -265,7 +263,7 @@ func (f *Follower) examine(ctx context.Context, node *chain.Node, items []onchai
 	return verdicts, nil
 }
 
-// headersOf reads the headers of the blocks that events are in, each once.
+// headersOf reads the headers of the events' blocks, each once.
 func (f *Follower) headersOf(ctx context.Context, node *chain.Node, events []*onchain.Event) (map[uint64]chain.Reply, error) {
 	headers := make(map[uint64]chain.Reply)
 	var numbers []uint64
@@ -291,8 +289,8 @@ func (f *Follower) headersOf(ctx context.Context, node *chain.Node, events []*on
 	return headers, nil
 }
 
-// confirm holds a node's block and its contract's state against an item.
-func confirm(item *onchain.Deepening, block, state chain.Reply) error {
+// compareWithNode compares an item with a node's block and contract state.
+func compareWithNode(item *onchain.Confirmation, block, state chain.Reply) error {
 	expected := eventOf(item)
 	h, err := block.Header(expected.Block)
 	if err != nil {

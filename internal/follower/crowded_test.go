@@ -20,19 +20,19 @@ import (
 	"github.com/sortie-labs/sortie/internal/chaintest"
 )
 
-// promise adds drafts to the ledger, so that there are those numbered below a limit.
-func (r *rig) promise(below int) {
+// promise adds drafts to the ledger, up to a number.
+func (r *testChain) promise(below int) {
 	for n := len(r.ledger.drafts); n < below; n++ {
-		r.ledger.drafts = append(r.ledger.drafts, chaintest.TermsNumber(n))
+		r.ledger.drafts = append(r.ledger.drafts, chaintest.Terms(n))
 	}
 }
 
 // fundTogether mines a block in which one transaction funds drafts.
-func (r *rig) fundTogether(from, below int) common.Hash {
-	transaction := chaintest.SomeHash()
+func (r *testChain) fundTogether(from, below int) common.Hash {
+	transaction := chaintest.RandomHash()
 	var logs []*types.Log
 	for n := from; n < below; n++ {
-		log := chaintest.FundingLog(chaintest.TermsNumber(n))
+		log := chaintest.FundingLog(chaintest.Terms(n))
 		log.TxHash = transaction
 		logs = append(logs, log)
 	}
@@ -40,8 +40,8 @@ func (r *rig) fundTogether(from, below int) common.Hash {
 	return transaction
 }
 
-// lock mines until everything that was mined before is final and was asked about.
-func (r *rig) lock() {
+// lock mines until everything mined before is final and confirmed.
+func (r *testChain) lock() {
 	r.t.Helper()
 	r.chain.MineEmpty(3)
 	r.chain.Finalize(r.chain.Head() - 1)
@@ -51,7 +51,7 @@ func (r *rig) lock() {
 	}
 }
 
-func (r *rig) wantLocked(drafts ...int) {
+func (r *testChain) wantLocked(drafts ...int) {
 	r.t.Helper()
 	for _, n := range drafts {
 		if depth := r.ledger.depthOf(n); depth != "locked" {
@@ -60,19 +60,19 @@ func (r *rig) wantLocked(drafts ...int) {
 	}
 }
 
-func (r *rig) wantIncidents(want ...string) {
+func (r *testChain) wantIncidents(want ...string) {
 	r.t.Helper()
 	if got := r.ledger.incidentKinds(); !slices.Equal(got, want) {
 		r.t.Errorf("the incidents are %q, want %q", got, want)
 	}
 }
 
-// A receipt is asked for once in each stage, however many fundings its transaction holds, and not
-// at all where the gas of the transaction does not bound its size.
+// A receipt is read once for each depth, for any number of fundings in it, and never if the
+// transaction's gas does not bound its size.
 func TestManyFundingsInOneTransactionCostOneReceipt(t *testing.T) {
 	t.Parallel()
 	for fundings, most := range map[int]int{10: 4, 200: 0} {
-		r := newRig(t, 1, Finalized)
+		r := newTestChain(t, 1, Finalized)
 		r.promise(fundings)
 		r.mustSettle()
 		r.fundTogether(0, fundings)
@@ -87,8 +87,7 @@ func TestManyFundingsInOneTransactionCostOneReceipt(t *testing.T) {
 	}
 }
 
-// Receipts that are too large to read, or that the node refuses, are not needed: log and contract
-// state say the same.
+// Receipts that are too large, or that the node refuses, are replaced by logs and contract state.
 func TestReceiptsThatCannotBeReadHoldNothingUp(t *testing.T) {
 	t.Parallel()
 	refusing := func(code int) chaintest.Lie {
@@ -106,14 +105,14 @@ func TestReceiptsThatCannotBeReadHoldNothingUp(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, 2, Finalized)
+			r := newTestChain(t, 2, Finalized)
 			r.promise(20)
 			r.mustSettle()
 			for _, node := range r.nodes {
-				node.Tell(c.lie)
+				node.SetLie(c.lie)
 			}
-			r.chain.Crowd(r.fundTogether(0, 3), c.foreign)
-			r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(3)))
+			r.chain.AddForeignLogs(r.fundTogether(0, 3), c.foreign)
+			r.chain.Mine(chaintest.FundingLog(chaintest.Terms(3)))
 			r.lock()
 			r.wantLocked(0, 1, 2, 3)
 			r.canonical()
@@ -135,12 +134,12 @@ func hangsUpOn(text string) func(http.ResponseWriter, *http.Request) bool {
 	}
 }
 
-// A node that hides a forged log in a receipt that it does not show is caught by its contract.
+// A node with a forged log and a hidden receipt is contradicted by its contract state.
 func TestAForgedFundingWithoutAReceiptIsNotSeen(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1, Finalized)
+	r := newTestChain(t, 1, Finalized)
 	r.mustSettle()
-	r.nodes[0].Tell(chaintest.Lie{Result: func(method string, _ []any, result any) any {
+	r.nodes[0].SetLie(chaintest.Lie{Result: func(method string, _ []any, result any) any {
 		switch method {
 		case "eth_getTransactionReceipt":
 			return chaintest.Refuse(-32003, "response too large")
@@ -149,7 +148,7 @@ func TestAForgedFundingWithoutAReceiptIsNotSeen(t *testing.T) {
 		}
 		return result
 	}})
-	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
+	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1)))
 	if err := r.settle(); !errors.Is(err, chain.ErrBadAnswer) {
 		t.Errorf("got %v, want the answer refused", err)
 	}
@@ -158,22 +157,22 @@ func TestAForgedFundingWithoutAReceiptIsNotSeen(t *testing.T) {
 	}
 }
 
-// One transaction that stays unverified does not hold up the chain. It is found again when the node
-// gives its receipt.
+// One unverified transaction does not stop the follower. It is found again when the node returns
+// its receipt.
 func TestAFundingThatStaysUnverifiedIsSetAside(t *testing.T) {
 	t.Parallel()
-	for _, blocks := range []int{1, 100} { // near the head, and where blocks are final
-		r := newRig(t, 1, Finalized)
+	for _, blocks := range []int{1, 100} { // near the head, and below finality
+		r := newTestChain(t, 1, Finalized)
 		r.mustSettle()
 		r.chain.MineEmpty(blocks)
 		hidden := r.fundTogether(1, 2)
-		r.nodes[0].Tell(chaintest.About("eth_getTransactionReceipt", func(params []any, receipt map[string]any) any {
+		r.nodes[0].SetLie(chaintest.About("eth_getTransactionReceipt", func(params []any, receipt map[string]any) any {
 			if common.HexToHash(params[0].(string)) == hidden {
 				return nil
 			}
 			return receipt
 		}))
-		r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(2)))
+		r.chain.Mine(chaintest.FundingLog(chaintest.Terms(2)))
 		r.chain.MineEmpty(blocks)
 		r.chain.Finalize(r.chain.Head() - 1)
 		r.strive(setAsideTries + 10)
@@ -184,7 +183,7 @@ func TestAFundingThatStaysUnverifiedIsSetAside(t *testing.T) {
 		}
 		r.wantIncidents(IncidentSetAside)
 
-		r.nodes[0].Tell(chaintest.Lie{})
+		r.nodes[0].SetLie(chaintest.Lie{})
 		if report := reconcile(t, r); report.Repaired != 1 {
 			t.Errorf("reconciling repaired %d, want 1: %+v", report.Repaired, report)
 		}
@@ -194,25 +193,25 @@ func TestAFundingThatStaysUnverifiedIsSetAside(t *testing.T) {
 	}
 }
 
-// strive tries for a number of times, with time in between, and does not mind failures.
-func (r *rig) strive(times int) {
+// strive converges a number of times, with time in between, and ignores failures.
+func (r *testChain) strive(times int) {
 	for range times {
 		_ = r.settle()
 		r.clock.Advance(setAsideAfter / 4)
 	}
 }
 
-// Logs of a block that are too many for one answer are read kind by kind.
+// Logs that are too many for one answer are read kind by kind.
 func TestLogsThatAreTooLargeTogetherAreReadByKind(t *testing.T) {
 	t.Parallel()
 	for _, blocks := range []int{0, 100} {
-		r := newRig(t, 1, Finalized)
+		r := newTestChain(t, 1, Finalized)
 		r.mustSettle()
 		r.chain.MineEmpty(blocks)
-		r.chain.Mine(chaintest.PaymentLog(chaintest.TermsNumber(2), 1), chaintest.FundingLog(chaintest.TermsNumber(1)), chaintest.PaymentLog(chaintest.TermsNumber(2), 2))
+		r.chain.Mine(chaintest.PaymentLog(chaintest.Terms(2), 1), chaintest.FundingLog(chaintest.Terms(1)), chaintest.PaymentLog(chaintest.Terms(2), 2))
 		r.chain.MineEmpty(blocks)
 		r.chain.Finalize(r.chain.Head())
-		r.nodes[0].Tell(chaintest.About("eth_getLogs", func(_ []any, logs []*types.Log) any {
+		r.nodes[0].SetLie(chaintest.About("eth_getLogs", func(_ []any, logs []*types.Log) any {
 			if len(logs) > 2 {
 				return chaintest.Refuse(-32005, "query returned more than 2 results")
 			}
@@ -226,15 +225,14 @@ func TestLogsThatAreTooLargeTogetherAreReadByKind(t *testing.T) {
 	}
 }
 
-// Logs of a block that are not given kind by kind either are set aside; those of other kinds and
-// blocks are not.
+// Logs that a node refuses kind by kind are set aside; those of other kinds and blocks are not.
 func TestLogsThatCannotBeReadAreSetAside(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1, Finalized)
+	r := newTestChain(t, 1, Finalized)
 	r.mustSettle()
-	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)), chaintest.PaymentLog(chaintest.TermsNumber(2), 1), chaintest.PaymentLog(chaintest.TermsNumber(2), 2))
-	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(2)))
-	r.nodes[0].Tell(chaintest.About("eth_getLogs", func(_ []any, logs []*types.Log) any {
+	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1)), chaintest.PaymentLog(chaintest.Terms(2), 1), chaintest.PaymentLog(chaintest.Terms(2), 2))
+	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(2)))
+	r.nodes[0].SetLie(chaintest.About("eth_getLogs", func(_ []any, logs []*types.Log) any {
 		if len(logs) > 1 {
 			return chaintest.Refuse(-32003, "response too large")
 		}
@@ -246,38 +244,38 @@ func TestLogsThatCannotBeReadAreSetAside(t *testing.T) {
 	r.wantIncidents(IncidentSetAside)
 }
 
-// A node that gives no logs at all is no reason to follow without them: the follower is stuck.
+// A node without any logs does not cause events to be set aside: the follower is stuck.
 func TestANodeWithoutLogsMakesTheFollowerStuck(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1, Finalized)
+	r := newTestChain(t, 1, Finalized)
 	r.chain.MineEmpty(2)
 	r.mustSettle()
-	r.nodes[0].Tell(chaintest.About("eth_getLogs", func([]any, []*types.Log) any { return chaintest.Refuse(-32601, "the method does not exist") }))
-	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
+	r.nodes[0].SetLie(chaintest.About("eth_getLogs", func([]any, []*types.Log) any { return chaintest.Refuse(-32601, "the method does not exist") }))
+	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1)))
 	r.strive(20)
 	r.wantIncidents(IncidentStuck)
 	if rows := r.ledger.rows(); len(rows) > 0 || r.ledger.position.Tip.Number == r.chain.Head() {
 		t.Errorf("the tip is %d of %d with %d rows, want it to wait", r.ledger.position.Tip.Number, r.chain.Head(), len(rows))
 	}
-	r.nodes[0].Tell(chaintest.Lie{})
+	r.nodes[0].SetLie(chaintest.Lie{})
 	r.lock()
 	r.wantLocked(1)
 	r.wantIncidents()
 }
 
-// A node that is away, or lags, does not make the follower stuck.
+// A node that is unreachable or lags does not make the follower stuck.
 func TestANodeThatIsAwayDoesNotMakeTheFollowerStuck(t *testing.T) {
 	t.Parallel()
 	for name, l := range map[string]chaintest.Lie{
 		"hangs up": {HTTP: func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }},
 		"refuses":  chaintest.AnswersWith(429, "slow down"),
-		"lags":     {Behind: 5},
+		"lags":     {Lag: 5},
 	} {
-		r := newRig(t, 1, Finalized)
+		r := newTestChain(t, 1, Finalized)
 		r.chain.MineEmpty(10)
 		r.mustSettle()
-		r.nodes[0].Tell(l)
-		r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
+		r.nodes[0].SetLie(l)
+		r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1)))
 		r.strive(40)
 		if got := r.ledger.incidentKinds(); len(got) > 0 {
 			t.Errorf("%s: the incidents are %q, want none", name, got)
@@ -285,14 +283,13 @@ func TestANodeThatIsAwayDoesNotMakeTheFollowerStuck(t *testing.T) {
 	}
 }
 
-// The blocks of a chain that has replaced the followed one cannot be followed, for as long as that
-// lasts.
+// A chain that replaced the followed one makes the follower stuck, while it lasts.
 func TestAReplacedChainMakesTheFollowerStuckUntilItIsBack(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1, Finalized)
+	r := newTestChain(t, 1, Finalized)
 	r.chain.MineEmpty(lieStart)
 	r.mustSettle()
-	other := chaintest.NewMemoryChain(r.clock.Now)
+	other := chaintest.NewChain(r.clock.Now)
 	other.MineEmpty(100)
 	r.nodes[0].Serve(other)
 	r.strive(20)
@@ -302,27 +299,26 @@ func TestAReplacedChainMakesTheFollowerStuckUntilItIsBack(t *testing.T) {
 	r.wantIncidents()
 }
 
-// Items that one of two nodes contradicts, however many there are, do not hold up others. An
-// operator is told of them.
+// Items that one of two nodes contradicts do not stop the others. They open an incident.
 func TestContradictedFundingsDoNotHoldUpOthers(t *testing.T) {
 	t.Parallel()
-	const contradicted = 3 * deepenPage
-	r := newRig(t, 2, Finalized)
+	const contradicted = 3 * confirmPage
+	r := newTestChain(t, 2, Finalized)
 	r.promise(contradicted + 1)
 	r.mustSettle()
 	var logs []*types.Log
 	for n := range contradicted {
-		logs = append(logs, chaintest.FundingLog(chaintest.TermsNumber(n)))
+		logs = append(logs, chaintest.FundingLog(chaintest.Terms(n)))
 	}
 	hidden := r.chain.Mine(logs...)
-	r.nodes[1].Tell(chaintest.About("eth_getTransactionReceipt", func(_ []any, receipt map[string]any) any {
+	r.nodes[1].SetLie(chaintest.About("eth_getTransactionReceipt", func(_ []any, receipt map[string]any) any {
 		if receipt["blockHash"] == hidden.Hash {
 			return nil
 		}
 		return receipt
 	}))
 	r.lock()
-	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(contradicted)))
+	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(contradicted)))
 	r.lock()
 	r.wantLocked(contradicted)
 	if depth := r.ledger.depthOf(0); depth != "confirmed" {
@@ -333,13 +329,13 @@ func TestContradictedFundingsDoNotHoldUpOthers(t *testing.T) {
 		r.mustSettle()
 	}
 	r.wantIncidents(IncidentUnverified)
-	r.nodes[1].Tell(chaintest.Lie{})
+	r.nodes[1].SetLie(chaintest.Lie{})
 	r.later()
 	r.mustSettle()
 	r.wantLocked(0, contradicted-1)
 }
 
-// Nodes answer a batch up to a number of bytes and refuse the rest of it, as go-ethereum does, or
+// Nodes answer a batch up to a number of bytes, and refuse the rest of it, as go-ethereum does, or
 // all of it.
 func TestAnswersThatAreTooLargeTogetherAreSplit(t *testing.T) {
 	t.Parallel()
@@ -365,14 +361,14 @@ func TestAnswersThatAreTooLargeTogetherAreSplit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, 1, Finalized)
+			r := newTestChain(t, 1, Finalized)
 			r.mustSettle()
-			r.nodes[0].Tell(l)
+			r.nodes[0].SetLie(l)
 			for i := range 100 {
-				r.chain.Mine(chaintest.PaymentLog(chaintest.TermsNumber(2), i), chaintest.PaymentLog(chaintest.TermsNumber(3), i))
+				r.chain.Mine(chaintest.PaymentLog(chaintest.Terms(2), i), chaintest.PaymentLog(chaintest.Terms(3), i))
 			}
-			r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
-			for range 3 { // not one step fails for it
+			r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1)))
+			for range 3 { // no step fails
 				r.mustSettle()
 				r.later()
 			}
@@ -383,7 +379,7 @@ func TestAnswersThatAreTooLargeTogetherAreSplit(t *testing.T) {
 	}
 }
 
-// single is what a node answers to a request that is no batch.
+// single is the answer to a request without a batch.
 func single(replies []map[string]any) any {
 	if len(replies) == 1 {
 		return replies[0]
@@ -391,8 +387,8 @@ func single(replies []map[string]any) any {
 	return replies
 }
 
-// endStep ends the time of the current step of a follower, as a clock would.
-func (r *rig) endStep() func() {
+// endStep returns a function that ends the current step, as its timeout would.
+func (r *testChain) endStep() func() {
 	var mutex sync.Mutex
 	end := func() {}
 	r.follower.within = func(ctx context.Context, _ time.Duration) (context.Context, context.CancelFunc) {
@@ -409,7 +405,7 @@ func (r *rig) endStep() func() {
 	}
 }
 
-// hangsOn is a node that does not answer a method before the time of the step is over.
+// hangsOn is a lie that does not answer a method before the step times out.
 func hangsOn(method string, endStep func()) chaintest.Lie {
 	return chaintest.Lie{HTTP: func(_ http.ResponseWriter, r *http.Request) bool {
 		body, _ := io.ReadAll(r.Body)
@@ -422,38 +418,38 @@ func hangsOn(method string, endStep func()) chaintest.Lie {
 	}}
 }
 
-// Nodes that show new blocks and use up the time of each step without giving logs make the follower
+// Nodes with new blocks that use up the time of each step without returning logs make the follower
 // stuck.
 func TestStepsThatUseUpTheirTimeMakeTheFollowerStuck(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 2, Finalized)
+	r := newTestChain(t, 2, Finalized)
 	r.chain.MineEmpty(2)
 	r.mustSettle()
 	end := r.endStep()
 	for _, node := range r.nodes {
-		node.Tell(hangsOn("eth_getLogs", end))
+		node.SetLie(hangsOn("eth_getLogs", end))
 	}
-	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
+	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1)))
 	r.strive(20)
 	r.wantIncidents(IncidentStuck)
 	for _, node := range r.nodes {
-		node.Tell(chaintest.Lie{})
+		node.SetLie(chaintest.Lie{})
 	}
 	r.lock()
 	r.wantLocked(1)
 	r.wantIncidents()
 }
 
-// A step that the caller ends says nothing about the nodes.
+// A step that the caller ends does not count.
 func TestAStepThatTheCallerEndsDoesNotMakeTheFollowerStuck(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1, Finalized)
+	r := newTestChain(t, 1, Finalized)
 	r.chain.MineEmpty(2)
 	r.mustSettle()
-	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
+	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1)))
 	for range 20 {
 		ctx, cancel := context.WithCancel(context.Background())
-		r.nodes[0].Tell(hangsOn("eth_getLogs", cancel))
+		r.nodes[0].SetLie(hangsOn("eth_getLogs", cancel))
 		if _, err := r.follower.Converge(ctx); err == nil {
 			t.Error("a step that was ended: got no error, want one")
 		}
@@ -466,22 +462,22 @@ func TestAStepThatTheCallerEndsDoesNotMakeTheFollowerStuck(t *testing.T) {
 // A block that one node cannot prove is passed although another node uses up the time of each step.
 func TestAnObstacleIsPassedWhenStepsUseUpTheirTime(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 2, Finalized)
+	r := newTestChain(t, 2, Finalized)
 	r.mustSettle()
 	hidden := r.fundTogether(1, 2)
-	first := slices.IndexFunc(r.nodes, func(n *chaintest.MemoryNode) bool { return n.URL == r.follower.current.Name() })
+	first := slices.IndexFunc(r.nodes, func(n *chaintest.Node) bool { return n.URL == r.follower.current.Name() })
 	if first < 0 {
 		t.Fatal("the node that served last: got none, want one of the two")
 	}
-	r.nodes[first].Tell(chaintest.About("eth_getTransactionReceipt", func(params []any, receipt map[string]any) any {
+	r.nodes[first].SetLie(chaintest.About("eth_getTransactionReceipt", func(params []any, receipt map[string]any) any {
 		if common.HexToHash(params[0].(string)) == hidden {
 			return nil
 		}
 		return receipt
 	}))
-	r.nodes[1-first].Tell(hangsOn("eth_", r.endStep()))
+	r.nodes[1-first].SetLie(hangsOn("eth_", r.endStep()))
 	for range setAsideTries {
-		r.follower.moved = r.clock.Now() // so that the node that served last is asked first
+		r.follower.moved = r.clock.Now() // so that the last used node is first
 		_ = r.settle()
 		r.clock.Advance(setAsideAfter / 4)
 	}

@@ -10,16 +10,16 @@ import (
 // MemoryLedger is a ledger for tests on real chains.
 type MemoryLedger = memoryLedger
 
-// NewMemoryLedger makes an empty one.
+// NewMemoryLedger returns an empty ledger.
 var NewMemoryLedger = newMemoryLedger
 
-// SetFactories says whose events count.
+// SetFactories sets the followed factories.
 func (l *memoryLedger) SetFactories(factories ...sortie.Address) { l.factories = factories }
 
 // Rows describes the events that the ledger holds.
 func (l *memoryLedger) Rows() []string { return l.rows() }
 
-// DescribeLog describes a log as Rows does its event.
+// DescribeLog describes a log as Rows describes its event.
 func DescribeLog(log *types.Log) (string, error) {
 	event, err := chaintest.DecodeLog(log)
 	return chaintest.Describe(event), err

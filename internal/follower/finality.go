@@ -9,11 +9,11 @@ import (
 	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
-// youngChain is how many blocks a chain may have before it is odd that none of them is final.
+// youngChain is the number of blocks that a chain may have without a final one.
 const youngChain = 256
 
-// claims is the newest block that a node says is final; false when it says none that can be.
-func (f *Follower) claims(v sight) (uint64, bool) {
+// claims returns the newest block that a node calls final; false: it names none that is possible.
+func (f *Follower) claims(v headView) (uint64, bool) {
 	if depth := uint64(f.config.Finality); depth > 0 {
 		return v.head.Number + 1 - min(depth, v.head.Number+1), v.head.Number >= depth
 	}
@@ -23,10 +23,9 @@ func (f *Follower) claims(v sight) (uint64, bool) {
 	return v.final.Number, true
 }
 
-// noteFinality raises an alarm when what the followed node says about finality cannot be, and
-// believes it for this step otherwise, where no second node has to. What is final never becomes
-// less.
-func (f *Follower) noteFinality(v sight, was onchain.Position) {
+// noteFinality raises an alarm if the followed node's finality is impossible. If no second node is
+// required, its finality counts for this step. The final block never decreases.
+func (f *Follower) noteFinality(v headView, was onchain.Position) {
 	alone := f.nodes.Required() < 2
 	if alone {
 		f.final = was.Final
@@ -34,17 +33,17 @@ func (f *Follower) noteFinality(v sight, was onchain.Position) {
 	claim, sound := f.claims(v)
 	if f.config.Finality == Finalized {
 		switch {
-		case v.unfinal != nil:
-			f.monitor.raise(AlarmNoFinality, "", fmt.Sprintf("%s names no final block, so that nothing locks: %v", v.node.Name(), v.unfinal))
+		case v.finalErr != nil:
+			f.monitor.raise(AlarmNoFinality, "", fmt.Sprintf("%s names no final block, so nothing locks: %v", v.node.Name(), v.finalErr))
 			return
 		case v.final.Number < was.Final:
-			f.monitor.raise(AlarmFinality, "", fmt.Sprintf("%s says that block %d is final, after block %d was", v.node.Name(), v.final.Number, was.Final))
+			f.monitor.raise(AlarmFinality, "", fmt.Sprintf("%s reports block %d as final, and block %d was final before", v.node.Name(), v.final.Number, was.Final))
 			return
 		case v.final.Number == 0 && v.head.Number >= youngChain:
-			f.monitor.raise(AlarmNoFinality, "", fmt.Sprintf("%s says that nothing is final of %d blocks, so that nothing locks", v.node.Name(), v.head.Number))
+			f.monitor.raise(AlarmNoFinality, "", fmt.Sprintf("%s reports no final block of %d blocks, so nothing locks", v.node.Name(), v.head.Number))
 			return
 		case v.final.Number > 0 && !sound:
-			f.monitor.raise(AlarmFinality, "", fmt.Sprintf("%s says that block %d is final and block %d its newest", v.node.Name(), v.final.Number, v.head.Number))
+			f.monitor.raise(AlarmFinality, "", fmt.Sprintf("%s reports block %d as final and block %d as its newest", v.node.Name(), v.final.Number, v.head.Number))
 			return
 		}
 		f.monitor.clear("", AlarmNoFinality, AlarmFinality)
@@ -54,9 +53,9 @@ func (f *Follower) noteFinality(v sight, was onchain.Position) {
 	}
 }
 
-// finalAt is what is final once a piece of the chain is stored. Only blocks that were followed
-// count: a node could name any number. It is less than before only where finality was broken.
-func (f *Follower) finalAt(position onchain.Position, piece stretch) uint64 {
+// finalAt returns the final block after a range is stored. Only followed blocks count. It is lower
+// than before only if finality was broken.
+func (f *Follower) finalAt(position onchain.Position, piece blockRange) uint64 {
 	final := piece.tip().Number
 	if depth := uint64(f.config.Finality); depth > 0 {
 		final = final + 1 - min(depth, final+1)
@@ -64,10 +63,10 @@ func (f *Follower) finalAt(position onchain.Position, piece stretch) uint64 {
 	return max(min(f.final, final), min(position.Final, piece.after.Number))
 }
 
-// agreeOnFinal moves what counts as final to the newest block that the followed node and another
-// one call final and have the same hash of. Until then what one node says moves nothing: whoever
-// can forge finality can publish.
-func (f *Follower) agreeOnFinal(ctx context.Context, v sight) {
+// agreeOnFinal advances the final block to the newest one that the followed node and another node
+// call final, with the same hash. One node is not enough, because forged finality could publish a
+// mission.
+func (f *Follower) agreeOnFinal(ctx context.Context, v headView) {
 	claim, sound := f.claims(v)
 	if !sound || claim <= f.final || f.nodes.Required() < 2 {
 		return
@@ -83,9 +82,9 @@ func (f *Follower) agreeOnFinal(ctx context.Context, v sight) {
 	f.final = max(f.final, agreed)
 }
 
-// finalOf is the newest block that a node calls final, but none above a limit.
+// finalOf returns the newest block that a node calls final, up to a limit.
 func (f *Follower) finalOf(ctx context.Context, node *chain.Node, limit uint64) (onchain.Block, error) {
-	v, err := f.look(ctx, node, limit)
+	v, err := f.readHead(ctx, node, limit)
 	if err != nil {
 		return onchain.Block{}, err
 	}
@@ -107,7 +106,7 @@ func (f *Follower) finalOf(ctx context.Context, node *chain.Node, limit uint64) 
 	return headers[0].Block, nil
 }
 
-// matchFinal gives the newest of the other nodes' final blocks that the followed node has, too.
+// matchFinal returns the newest of the other nodes' final blocks that the followed node has.
 func (f *Follower) matchFinal(ctx context.Context, node *chain.Node, votes []chain.Vote[onchain.Block]) (agreed uint64, err error) {
 	var theirs []onchain.Block
 	var numbers []uint64
@@ -125,7 +124,7 @@ func (f *Follower) matchFinal(ctx context.Context, node *chain.Node, votes []cha
 	}
 	ours, err := node.Headers(ctx, numbers)
 	if err != nil {
-		return 0, nil // the next step will find out what is wrong with it
+		return 0, nil // the next step reports its error
 	}
 	for i, h := range ours {
 		if h.Hash != theirs[i].Hash {

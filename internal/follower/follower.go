@@ -1,7 +1,8 @@
-// Package follower brings what a chain holds into a ledger, and takes back what it no longer holds.
+// Package follower follows a chain: it adds blocks and events to a ledger, and removes those that a
+// reorganization replaced.
 //
-// It reads blocks and events through internal/chain, checks them against each other, and has several
-// nodes confirm what money depends on. What an event means for a mission is decided by the ledger.
+// It reads through internal/chain, checks blocks and events against each other, and has several
+// nodes confirm what money depends on. The ledger decides what an event means for a mission.
 package follower
 
 import (
@@ -18,51 +19,48 @@ import (
 	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
-// Ledger is where a follower keeps what it learns of a chain. Each method that writes is one
-// transaction.
+// Ledger stores what a follower reads from a chain. Each method that writes is one transaction.
 type Ledger interface {
-	// Position is how far the chain was followed, [onchain.ErrNotFound] before the first.
+	// Position is how far the chain was followed; [onchain.ErrNotFound] before the first block.
 	Position(ctx context.Context, chainID uint64) (onchain.Position, error)
 	// Begin stores the first position.
 	Begin(ctx context.Context, chainID uint64, start onchain.Block) error
-	// EarliestInterest is a time before which nothing on the chain can concern the service.
+	// EarliestInterest is a time before which no event concerns the service.
 	EarliestInterest(ctx context.Context) (time.Time, error)
-	// Tail gives followed blocks below a number, newest first.
+	// Tail returns followed blocks below a number, newest first.
 	Tail(ctx context.Context, chainID, below uint64, limit int) ([]onchain.Block, error)
 	// Factories are the contracts whose events count.
 	Factories(ctx context.Context, chainID uint64) ([]sortie.Address, error)
-	// Advance moves the position, with all that follows. It fails with [onchain.ErrConflict] when
-	// somebody else moved it.
+	// Advance moves the position and applies the events. It fails with [onchain.ErrConflict] after
+	// a concurrent move.
 	Advance(ctx context.Context, advance onchain.Advance) (onchain.Position, error)
-	// PendingConfirmations lists in pages what the chain may confirm now, Confirm stores that it did. The next
-	// page begins at next, which is zero after the last.
-	PendingConfirmations(ctx context.Context, chainID, confirmedUpTo, lockedUpTo uint64, after onchain.DeepenPlace) (page []onchain.Deepening, next onchain.DeepenPlace, err error)
-	Confirm(ctx context.Context, deepenings []onchain.Deepening) error
-	// OpenMissions lists in pages what the chain should hold. Adopt and Retract repair what was
-	// missed.
+	// PendingConfirmations lists in pages what the chain may confirm now; Confirm stores that it
+	// did. The next page begins at next, which is zero after the last.
+	PendingConfirmations(ctx context.Context, chainID, confirmedUpTo, lockedUpTo uint64, after onchain.ConfirmationPlace) (page []onchain.Confirmation, next onchain.ConfirmationPlace, err error)
+	Confirm(ctx context.Context, deepenings []onchain.Confirmation) error
+	// OpenMissions lists in pages what the chain should hold. Adopt and Retract repair differences.
 	OpenMissions(ctx context.Context, chainID uint64, after string, limit int) (missions []onchain.Expected, next string, err error)
 	Adopt(ctx context.Context, chainID uint64, event onchain.Event) error
 	Retract(ctx context.Context, chainID uint64, event onchain.Event) error
-	// SetAside reports, before Advance moves past a block, that a part of its events is left out.
-	// PassPage lists the unfunded drafts that are to be compared for that, PassCompared stores that
-	// a page was.
+	// SetAside reports, before Advance moves past a block, that some of its events are left out.
+	// PassPage lists the unfunded drafts that must be compared with the contract for that, and
+	// PassCompared stores that a page was.
 	SetAside(ctx context.Context, chainID uint64, block onchain.Block, detail string) error
 	PassPage(ctx context.Context, chainID uint64, limit int) (onchain.PassPage, error)
 	PassCompared(ctx context.Context, chainID uint64, page onchain.PassPage, settled bool) (more bool, err error)
-	// ReportIncident opens what a person must look at. ResolveIncidents ends those of a kind whose
-	// cause is gone.
+	// ReportIncident opens an incident for an operator. ResolveIncidents resolves those of a kind.
 	ReportIncident(ctx context.Context, kind, detail string, halting bool) error
 	ResolveIncidents(ctx context.Context, kind string) error
 }
 
-// Finality says when a block counts as final: when it is at least so many blocks deep, the newest
-// being one deep. [Finalized] leaves it to the chain.
+// Finality is the depth at which a block is final; the newest block has depth one. [Finalized] uses
+// the chain's own finality.
 type Finality uint64
 
-// Finalized is the finality of chains whose nodes know the "finalized" tag.
+// Finalized is the finality of chains whose nodes support the "finalized" tag.
 const Finalized Finality = 0
 
-// ParseFinality reads "finalized" or a number of blocks.
+// ParseFinality parses "finalized" or a number of blocks.
 func ParseFinality(text string) (Finality, error) {
 	if text == chain.TagFinalized {
 		return Finalized, nil
@@ -74,7 +72,7 @@ func ParseFinality(text string) (Finality, error) {
 	return Finality(blocks), nil
 }
 
-// String is what [ParseFinality] reads.
+// String formats the finality for [ParseFinality].
 func (f Finality) String() string {
 	if f == Finalized {
 		return chain.TagFinalized
@@ -82,25 +80,25 @@ func (f Finality) String() string {
 	return strconv.FormatUint(uint64(f), 10)
 }
 
-// FollowerConfig says what to follow and where to keep it. Nodes, Ledger and ChainID are required.
-type FollowerConfig struct {
+// Config configures a [Follower]. Nodes, Ledger and ChainID are required.
+type Config struct {
 	Nodes         *chain.Nodes
 	Ledger        Ledger
 	ChainID       uint64
-	Confirmations uint64 // blocks that a funding needs, its own included, before it is confirmed; 0: 2
+	Confirmations uint64 // depth at which a funding is confirmed; 0: 2
 	Finality      Finality
-	// MaxClockLead is how far ahead of this machine's clock a block may claim to be; 0: 15 minutes.
-	// A development chain that jumps in time needs more.
+	// MaxClockLead is how far a block's time may be ahead of this machine's clock; 0: 15 minutes. A
+	// development chain that jumps in time needs more.
 	MaxClockLead time.Duration
 	Clock        func() time.Time // nil: time.Now
 	Logger       *slog.Logger     // nil: slog.Default()
-	// OnHead is called with the number and time of a node's newest block, whenever one is asked;
-	// nil: it is not told.
+	// OnHead is called with the number and time of a node's newest block after each read; may be
+	// nil.
 	OnHead     func(number uint64, at time.Time)
-	OnProgress func(Progress) // nil: it is not told; called by Run after each step that changed something
+	OnProgress func(Progress) // called by Run after each step that changed something; may be nil
 }
 
-func (c FollowerConfig) withDefaults() FollowerConfig {
+func (c Config) withDefaults() Config {
 	if c.Confirmations == 0 {
 		c.Confirmations = onchain.DefaultConfirmations
 	}
@@ -122,71 +120,70 @@ func (c FollowerConfig) withDefaults() FollowerConfig {
 	return c
 }
 
-// Follower brings what a chain holds into the ledger, and takes back what it no longer holds. It
-// follows one node as long as that serves, and another when not; what money depends on it asks of
-// as many as [Nodes.Required].
+// Follower follows one node as long as it answers, and another if not. What money depends on needs
+// as many nodes as [chain.Nodes.Required].
 //
-// Whatever nodes answer, the ledger gets only blocks that are linked to those it has. An answer
-// that cannot be true is refused as a whole, raises an alarm, and is asked for again.
+// The ledger receives only blocks that are linked to its own. An impossible answer is refused as a
+// whole, raises an alarm, and is requested again.
 //
-// Converge and Run are for one goroutine; Status, Wake and Reconcile for any.
+// Converge and Run are for one goroutine; Status, Wake and Reconcile are safe for concurrent use.
 type Follower struct {
-	config  FollowerConfig
+	config  Config
 	nodes   *chain.Nodes
 	ledger  Ledger
 	chainID uint64
 	monitor *monitor
 	wake    chan struct{}
-	after   func(time.Duration) <-chan time.Time // tests replace time
+	after   func(time.Duration) <-chan time.Time // replaced in tests
 	within  func(context.Context, time.Duration) (context.Context, context.CancelFunc)
 
-	current   *chain.Node // that served last
-	moved     time.Time   // when a block was last applied
-	lagging   time.Time   // since when no node has had the tip; zero: they have
-	pace      pace
-	tipSize   adaptive // blocks to read at once near the head
-	rangeSize adaptive // blocks to read at once where they are final
-	sieve     *chain.LogFilter
-	final     uint64 // newest block that enough nodes agree is final
-	deepened  struct {
+	current     *chain.Node // the node that answered last
+	moved       time.Time   // when a block was last applied
+	lagging     time.Time   // since when no node has had the tip; zero: a node has
+	pace        pace
+	tipSize     adaptive // blocks per request near the head
+	rangeSize   adaptive // blocks per request below finality
+	filter      *chain.LogFilter
+	final       uint64 // newest block that enough nodes call final
+	lastConfirm struct {
 		tip, final uint64
 		at         time.Time
-	} // what was last tried to go deeper, and when
+	} // the last run of confirmPending
 	obstacles  obstacles
-	passing    sortie.Hash // the block that is followed now without what cannot be verified of it; zero: none
+	passing    sortie.Hash // the block whose unverified events are set aside in this step; zero: none
 	stuck      stuck
-	unverified map[string]*failing // items that nodes contradict, by draft
+	unverified map[string]*failing // unconfirmed items by draft
 }
 
-// NewFollower makes a follower. It asks nobody anything yet.
-func NewFollower(config FollowerConfig) *Follower {
+// New returns a follower. It makes no request.
+func New(config Config) *Follower {
 	config = config.withDefaults()
 	return &Follower{
 		config: config, nodes: config.Nodes, ledger: config.Ledger, chainID: config.ChainID,
 		monitor: newMonitor(config.Clock, config.Logger), wake: make(chan struct{}, 1), after: time.After, within: context.WithTimeout,
 		moved: config.Clock(), tipSize: newAdaptive(maxTipBlocks), rangeSize: newAdaptive(maxRangeBlocks),
-		sieve: chain.NewLogFilter(nil), unverified: make(map[string]*failing),
+		filter: chain.NewLogFilter(nil), unverified: make(map[string]*failing),
 	}
 }
 
-// Status says how following goes. It is safe for concurrent use.
+// Status returns the status. It is safe for concurrent use.
 func (f *Follower) Status() Status { return f.monitor.snapshot() }
 
-// Progress is what one step changed.
+// Progress is the change of one step.
 type Progress struct {
-	Position onchain.Position
-	Head     uint64 // the node's newest block
-	Blocks   uint64 // applied
-	Events   int    // applied
-	Reorg    uint64 // blocks taken back
-	Deepened int
-	More     bool // there is more to do at once
+	Position  onchain.Position
+	Head      uint64 // the node's newest block
+	Blocks    uint64 // applied
+	Events    int    // applied
+	Reorg     uint64 // removed blocks
+	Confirmed int
+	More      bool // the next step has work
 }
 
-func (p Progress) changed() bool { return p.Blocks > 0 || p.Reorg > 0 || p.Deepened > 0 }
+func (p Progress) changed() bool { return p.Blocks > 0 || p.Reorg > 0 || p.Confirmed > 0 }
 
 var (
-	// errLedger marks what went wrong on our side, for which no node is to blame.
+	// errLedger marks errors of the ledger, which no node caused.
 	errLedger = errors.New("ledger")
 	// errLagging says that a node does not have the tip yet. That is no reorganization.
 	errLagging = errors.New("the node does not have the newest followed block yet")
@@ -199,13 +196,12 @@ func ledgerFault(err error) error {
 	return fmt.Errorf("%w: %w", errLedger, err)
 }
 
-// maxStep is the time that one step may take. Each request has a limit of its own, too.
+// maxStep is the timeout of one step.
 const maxStep = time.Minute
 
-// Converge does one step towards what the chain holds now: it asks a node, reads a stretch of
-// blocks and stores it. A node that cannot serve is passed over for the next. It fails when none
-// served, or when the ledger did not take what was read; nothing has changed then, and a later call
-// goes on from there. That every node lags behind is no failure.
+// Converge does one step: it reads a range of blocks from a node and stores it. It tries the nodes
+// in turn. It fails if no node answered, or if the ledger refused the range; the ledger is
+// unchanged then, and a later call retries. Nodes that lag are no failure.
 func (f *Follower) Converge(caller context.Context) (Progress, error) {
 	ctx, cancel := f.within(caller, maxStep)
 	defer cancel()
@@ -218,7 +214,7 @@ func (f *Follower) Converge(caller context.Context) (Progress, error) {
 	return progress, err
 }
 
-// converge works in ctx, which ends with the time of the step. The caller's context lives on then.
+// converge works in ctx, which has the timeout of the step, unlike the caller's context.
 func (f *Follower) converge(caller, ctx context.Context) (Progress, error) {
 	position, err := f.ledger.Position(ctx, f.chainID)
 	if errors.Is(err, onchain.ErrNotFound) {
@@ -242,12 +238,12 @@ func (f *Follower) converge(caller, ctx context.Context) (Progress, error) {
 	return progress, nil
 }
 
-// stepOnSome does one step with a node that serves. When an obstacle has kept all of them from it
-// often enough, the step is done without what cannot be verified. That the time of a step is over
-// does not keep it from that: only the caller's end does, and the second try has its own time.
+// stepOnSome does one step with a node that answers. After enough tries that failed on the same
+// obstacle, it does the step without the unverified events. That second try has a timeout of its
+// own, and is made unless the caller's context has ended.
 func (f *Follower) stepOnSome(caller, ctx context.Context, position onchain.Position) (progress Progress, err error) {
 	f.stuck.news = false
-	var blocked *obstacle // of any node: that another one lags does not hide it
+	var blocked *obstacle // of any node, also if another one lags
 	step := func(node *chain.Node) (err error) {
 		progress, err = f.stepOn(ctx, node, position)
 		_ = errors.As(err, &blocked)
@@ -265,9 +261,8 @@ func (f *Follower) stepOnSome(caller, ctx context.Context, position onchain.Posi
 	return progress, err
 }
 
-// onSomeNode does something with the node that served last, or with the next one if it does not.
-// Nodes that fail are blamed. When none served, the error is errLagging if at least one had nothing
-// worse to be said about it.
+// onSomeNode calls do with the node that answered last, then with the others. It raises alarms
+// about nodes that fail. If all fail, the error is errLagging if at least one only lags.
 func (f *Follower) onSomeNode(ctx context.Context, do func(*chain.Node) error) error {
 	var failures, lagging error
 	for _, node := range f.candidates() {
@@ -298,8 +293,8 @@ func (f *Follower) onSomeNode(ctx context.Context, do func(*chain.Node) error) e
 	return failures
 }
 
-// candidates are the nodes in use, the one that served last first. When that has had no new block
-// for long, others come first: it may be the only one that is stuck.
+// candidates returns the nodes in use, the last used first. If that has had no new block for long,
+// others are first: it may be stuck.
 func (f *Follower) candidates() []*chain.Node {
 	nodes := f.nodes.InUse()
 	first := max(0, slices.Index(nodes, f.current))
@@ -323,7 +318,7 @@ func (f *Follower) served(node *chain.Node) {
 	f.monitor.update(func(s *Status) { s.Node, s.LastAnswer = node.Name(), f.config.Clock() })
 }
 
-// blame raises the alarm that an error of a node calls for.
+// blame raises the alarm for an error of a node.
 func (f *Follower) blame(node *chain.Node, err error) {
 	kind := AlarmUnreachable
 	switch {
@@ -346,7 +341,7 @@ func (f *Follower) blame(node *chain.Node, err error) {
 	f.monitor.raise(kind, node.Name(), err.Error())
 }
 
-// pollNodes asks every node in use at once, like poll, and notes which of them can be asked.
+// pollNodes is [chain.Poll], and updates the alarms about unreachable nodes.
 func pollNodes[T any](ctx context.Context, f *Follower, ask func(context.Context, *chain.Node) (T, error)) []chain.Vote[T] {
 	votes := chain.Poll(ctx, f.nodes, ask)
 	for _, v := range votes {
@@ -360,18 +355,18 @@ func pollNodes[T any](ctx context.Context, f *Follower, ask func(context.Context
 	return votes
 }
 
-// quorumOf is [Quorum], and notes which nodes can be asked.
+// quorumOf is [chain.Quorum], and updates the alarms about unreachable nodes.
 func quorumOf[T comparable](ctx context.Context, f *Follower, ask func(context.Context, *chain.Node) (T, error)) (T, error) {
 	return chain.Tally(pollNodes(ctx, f, ask), f.nodes.Required())
 }
 
-// errNoVote is of a node that was passed over.
+// errNoVote is the vote of a node that was not asked.
 var errNoVote = errors.New("not asked")
 
 const (
-	suspectAfter = 30 * time.Second // without a new block, after which other nodes are asked
-	lagAfter     = time.Minute      // without a node that has the tip, after which it is an alarm
-	stallAfter   = 5 * time.Minute  // without a new block, after which it is an alarm
+	suspectAfter = 30 * time.Second // without a new block: other nodes are asked
+	lagAfter     = time.Minute      // without a node that has the tip: an alarm
+	stallAfter   = 5 * time.Minute  // without a new block: an alarm
 )
 
 func (f *Follower) noteLag() {

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// TestTheHeadsTimeIsHandedOver lets the follower look at a chain, also at a block that it refuses
-// because it claims to be from the future: that is what a clock that is far behind sees.
+// The follower reports the time of every head, also of one that it refuses because its time is in
+// the future.
 func TestTheHeadsTimeIsHandedOver(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1, 2)
+	r := newTestChain(t, 1, 2)
 	type head struct {
 		number uint64
 		at     time.Time

@@ -13,7 +13,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/chaintest"
 )
 
-// F27: nodes limit ranges in their own ways.
+// Nodes limit ranges of blocks in different ways.
 func TestRangesShrinkToWhatANodeTakes(t *testing.T) {
 	t.Parallel()
 	for name, l := range map[string]chaintest.Lie{
@@ -31,35 +31,35 @@ func TestRangesShrinkToWhatANodeTakes(t *testing.T) {
 			return false
 		}},
 	} {
-		r := newRig(t, 1, Finalized)
+		r := newTestChain(t, 1, Finalized)
 		r.mustSettle()
 		for i := range 3000 {
 			if i%100 == 0 {
-				r.chain.Mine(chaintest.PaymentLog(chaintest.TermsNumber(1), i))
+				r.chain.Mine(chaintest.PaymentLog(chaintest.Terms(1), i))
 			} else {
 				r.chain.Mine()
 			}
 		}
 		r.chain.Finalize(r.chain.Head())
-		r.nodes[0].Tell(l)
+		r.nodes[0].SetLie(l)
 		failures := 0
 		for r.settle() != nil {
 			if failures++; failures > 100 {
-				t.Fatalf("%s: it never gets through", name)
+				t.Fatalf("%s: more than 100 failures, want fewer", name)
 			}
 		}
 		r.canonical()
 		if failures < 3 {
-			t.Errorf("%s: only %d failures, so that the test shows nothing", name, failures)
+			t.Errorf("%s: got %d failures, want at least 3", name, failures)
 		}
 	}
 }
 
-// Nodes limit batches, too, each at another number.
+// Nodes limit batches at different sizes.
 func TestBatchesShrinkToWhatANodeTakes(t *testing.T) {
 	t.Parallel()
 	for _, most := range []int{1, 3, 10, 50} {
-		r := newRig(t, 2, Finalized)
+		r := newTestChain(t, 2, Finalized)
 		r.chain.MineEmpty(30)
 		limited := envelope(func(replies []map[string]any) any {
 			switch {
@@ -71,18 +71,18 @@ func TestBatchesShrinkToWhatANodeTakes(t *testing.T) {
 			return replies
 		})
 		for _, node := range r.nodes {
-			node.Tell(limited)
+			node.SetLie(limited)
 		}
 		for range 60 {
-			r.chain.Mine(chaintest.PaymentLog(chaintest.TermsNumber(1), 1))
+			r.chain.Mine(chaintest.PaymentLog(chaintest.Terms(1), 1))
 		}
-		r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
+		r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1)))
 		r.chain.MineEmpty(200)
 		r.chain.Finalize(r.chain.Head() - 1)
 		failures := 0
 		for r.settle() != nil {
 			if failures++; failures > 30 {
-				t.Fatalf("with %d calls at a time it never gets through", most)
+				t.Fatalf("with %d calls at a time: more than 30 failures, want fewer", most)
 			}
 		}
 		r.recover()
@@ -109,22 +109,22 @@ func wideText(body string) uint64 {
 	return field("toBlock") - field("fromBlock") + 1
 }
 
-// F28: a list that was cut off without a word is completed.
+// A list of logs that a node truncated silently is completed.
 func TestListsThatWereCutOffAreCompleted(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []int{1000, 1001, 2500} {
-		r := newRig(t, 1, Finalized)
+		r := newTestChain(t, 1, Finalized)
 		r.mustSettle()
 		for i := range 500 {
 			logs := make([]*types.Log, 7)
 			for j := range logs {
-				logs[j] = chaintest.PaymentLog(chaintest.TermsNumber(1), 7*i+j)
+				logs[j] = chaintest.PaymentLog(chaintest.Terms(1), 7*i+j)
 			}
 			r.chain.Mine(logs...)
 		}
 		r.chain.Finalize(r.chain.Head())
 		cuts := 0
-		r.nodes[0].Tell(chaintest.About("eth_getLogs", func(_ []any, logs []*types.Log) any {
+		r.nodes[0].SetLie(chaintest.About("eth_getLogs", func(_ []any, logs []*types.Log) any {
 			if len(logs) > limit {
 				cuts++
 				return logs[:limit]
@@ -134,7 +134,7 @@ func TestListsThatWereCutOffAreCompleted(t *testing.T) {
 		r.mustSettle()
 		r.canonical()
 		if cuts == 0 {
-			t.Error("nothing was cut off")
+			t.Error("no list was truncated, want some")
 		}
 	}
 }

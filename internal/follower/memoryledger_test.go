@@ -13,7 +13,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
-// memoryLedger keeps what a follower hands it, and refuses what contradicts itself.
+// memoryLedger is a ledger in memory that refuses contradictions.
 type memoryLedger struct {
 	mutex     sync.Mutex
 	clock     func() time.Time
@@ -31,7 +31,7 @@ type memoryLedger struct {
 	refusal   error // of Adopt
 	listless  bool  // OpenMissions lists nothing
 	pass      onchain.PassPage
-	passes    []bool // pages of full passes that were compared, and whether they were settled
+	passes    []bool // whether each compared page of full passes was settled
 	advances  int
 }
 
@@ -170,10 +170,10 @@ func (l *memoryLedger) remove(gone onchain.Event) {
 	}
 }
 
-// deepenPage is small, so that there are several pages.
-const deepenPage = 40
+// confirmPage is small, to have several pages.
+const confirmPage = 40
 
-func (l *memoryLedger) PendingConfirmations(_ context.Context, _, confirmedUpTo, lockedUpTo uint64, after onchain.DeepenPlace) (due []onchain.Deepening, next onchain.DeepenPlace, err error) {
+func (l *memoryLedger) PendingConfirmations(_ context.Context, _, confirmedUpTo, lockedUpTo uint64, after onchain.ConfirmationPlace) (due []onchain.Confirmation, next onchain.ConfirmationPlace, err error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	for i, draft := range l.drafts {
@@ -181,10 +181,10 @@ func (l *memoryLedger) PendingConfirmations(_ context.Context, _, confirmedUpTo,
 		if funding == nil || uint64(i) < after.Seen.Index {
 			continue
 		}
-		if len(due) >= deepenPage {
-			return due, onchain.DeepenPlace{Seen: onchain.Place{Index: uint64(i)}}, nil
+		if len(due) >= confirmPage {
+			return due, onchain.ConfirmationPlace{Seen: onchain.Place{Index: uint64(i)}}, nil
 		}
-		item := onchain.Deepening{Terms: draft, Funding: *funding}
+		item := onchain.Confirmation{Terms: draft, Funding: *funding}
 		depth := l.depth[draft.MissionID]
 		if depth == "seen" && funding.Block <= confirmedUpTo {
 			item.To = "confirmed"
@@ -199,10 +199,10 @@ func (l *memoryLedger) PendingConfirmations(_ context.Context, _, confirmedUpTo,
 			due = append(due, item)
 		}
 	}
-	return due, onchain.DeepenPlace{}, nil
+	return due, onchain.ConfirmationPlace{}, nil
 }
 
-func (l *memoryLedger) Confirm(_ context.Context, items []onchain.Deepening) error {
+func (l *memoryLedger) Confirm(_ context.Context, items []onchain.Confirmation) error {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	for _, item := range items {
@@ -233,7 +233,7 @@ func (l *memoryLedger) SetAside(ctx context.Context, _ uint64, block onchain.Blo
 	return l.ReportIncident(ctx, IncidentSetAside, detail, false)
 }
 
-// passPage is small, so that there are several pages.
+// passPage is small, to have several pages.
 const passPage = 2
 
 func (l *memoryLedger) PassPage(context.Context, uint64, int) (onchain.PassPage, error) {
@@ -279,7 +279,7 @@ func (l *memoryLedger) OpenMissions(_ context.Context, _ uint64, after string, l
 		_, _ = fmt.Sscan(after, &begin)
 	}
 	for i, draft := range l.drafts[begin:] {
-		if len(page) == min(limit, 3) { // small pages, so that there are several
+		if len(page) == min(limit, 3) { // to have several pages
 			return page, fmt.Sprint(begin + i), nil
 		}
 		expected := onchain.Expected{Terms: draft}
@@ -319,7 +319,7 @@ func (l *memoryLedger) Retract(_ context.Context, _ uint64, event onchain.Event)
 	return nil
 }
 
-// rows describes the events that are held.
+// rows describes the events of the ledger.
 func (l *memoryLedger) rows() []string {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
@@ -333,7 +333,7 @@ func (l *memoryLedger) rows() []string {
 func (l *memoryLedger) depthOf(n int) string {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	return l.depth[chaintest.TermsNumber(n).MissionID]
+	return l.depth[chaintest.Terms(n).MissionID]
 }
 
 func (l *memoryLedger) incidentKinds() []string {

@@ -8,7 +8,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/chaintest"
 )
 
-// nodesOn are nodes in use.
+// nodesOn returns nodes that are in use without a check.
 func nodesOn(t testing.TB, urls ...string) *chain.Nodes {
 	t.Helper()
 	nodes := make([]*chain.Node, len(urls))

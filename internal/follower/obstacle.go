@@ -11,35 +11,34 @@ import (
 	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
-// The incidents that following opens. None of them halts the service.
+// Incidents of following. None of them halts the service.
 const (
-	// IncidentSetAside is a block that was followed without what could not be read or verified of
-	// it.
+	// IncidentSetAside is a block that was followed without its unverified events.
 	IncidentSetAside = onchain.IncidentEventsSetAside
-	// IncidentUnverified is a funding or a refund that nodes keep contradicting, so that it goes no
-	// deeper.
+	// IncidentUnverified is a funding or a refund that nodes do not confirm.
 	IncidentUnverified = "funding_unverified"
-	// IncidentStuck is a chain that advances and cannot be followed. It ends by itself when it can.
+	// IncidentStuck is a chain that advances and cannot be followed. It is resolved when following
+	// works again.
 	IncidentStuck = onchain.IncidentFollowerStuck
 )
 
 const (
-	setAsideTries = 5                // of all nodes, before an obstacle is passed
+	setAsideTries = 5                // with all nodes, before events are set aside
 	setAsideAfter = 20 * time.Second // at least
-	setAsideSoon  = 10 * time.Minute // after one obstacle was passed, in which the next ones need fewer tries
+	setAsideSoon  = 10 * time.Minute // after events were set aside: the next obstacles need fewer tries
 	soonTries     = 2
 
-	cannotFollowTries = 5 // in which no node served and at least one had new blocks
+	cannotFollowTries = 5 // in which no node answered and at least one had new blocks
 	cannotFollowAfter = 30 * time.Second
 
-	maxNote = 10 * time.Second // for storing or ending an incident
+	maxNote = 10 * time.Second // timeout for storing an incident
 
-	unverifiedTries = 5 // contradictions of one item, before an operator is told
+	unverifiedTries = 5 // tries for one item, before an incident
 	unverifiedAfter = time.Minute
-	maxUnverified   = 4096 // items that are remembered
+	maxUnverified   = 4096 // counted items
 )
 
-// obstacle is a block of which something cannot be read or verified.
+// obstacle is a block with events that cannot be read or verified.
 type obstacle struct {
 	block onchain.Block
 	why   error
@@ -48,7 +47,7 @@ type obstacle struct {
 func (o *obstacle) Error() string { return fmt.Sprintf("block %d: %v", o.block.Number, o.why) }
 func (o *obstacle) Unwrap() error { return o.why }
 
-// failing counts attempts at one thing that do not succeed.
+// failing counts consecutive failures.
 type failing struct {
 	tries int
 	since time.Time
@@ -61,20 +60,19 @@ func (f *failing) note(now time.Time) {
 	f.tries++
 }
 
-// lasts reports whether there were so many attempts, for so long.
+// lasts reports whether there were so many failures, for so long.
 func (f *failing) lasts(tries int, least time.Duration, now time.Time) bool {
 	return f.tries >= tries && now.Sub(f.since) >= least
 }
 
-// obstacles is what a follower remembers of the blocks that it cannot pass.
+// obstacles counts the failures at the current obstacle.
 type obstacles struct {
 	at   sortie.Hash // the block
 	seen failing
-	last time.Time // when one was passed
+	last time.Time // when events were last set aside
 }
 
-// exhausted notes that no node served because of an obstacle, and reports whether it was tried
-// often enough to pass it.
+// exhausted counts a failure at an obstacle, and reports whether its events may be set aside.
 func (f *Follower) exhausted(o *obstacle) bool {
 	now := f.config.Clock()
 	if f.obstacles.at != o.block.Hash {
@@ -87,8 +85,7 @@ func (f *Follower) exhausted(o *obstacle) bool {
 	return f.obstacles.seen.lasts(setAsideTries, setAsideAfter, now)
 }
 
-// setAside tells an operator what of a block is left out. Reconciling finds it by the contract's
-// state.
+// setAside reports the left-out events of a block. A reconcile finds them by the contract's state.
 func (f *Follower) setAside(ctx context.Context, block onchain.Block, what string) error {
 	f.obstacles.last = f.config.Clock()
 	detail := fmt.Sprintf("Block %d (%s) was followed without a part of its events. %s Check the nodes. "+
@@ -96,16 +93,16 @@ func (f *Follower) setAside(ctx context.Context, block onchain.Block, what strin
 	return ledgerFault(f.ledger.SetAside(ctx, f.chainID, block, detail))
 }
 
-// stuck is what a follower remembers of steps in which it could not follow a chain that advances.
+// stuck counts steps that failed while the chain advanced.
 type stuck struct {
 	failing
-	news    bool // in this step, a node showed a block above the tip
-	settled bool // no incident of this process, or an earlier one, is open
+	news    bool // a node has a block above the tip
+	settled bool // no incident of this or an earlier process is open
 }
 
-// noteStep opens the incident that the follower is stuck, and ends it when it is not. A node that
-// is away, or lags, does not make it stuck: it shows no block above the tip. A step that used up
-// its time counts; one that the caller ended does not.
+// noteStep opens the incident that the follower is stuck, and resolves it after a good step.
+// Unreachable and lagging nodes do not count, because they have no block above the tip. A step that
+// timed out counts; one that the caller ended does not.
 func (f *Follower) noteStep(caller context.Context, position onchain.Position, err error) {
 	now := f.config.Clock()
 	ctx, cancel := f.within(caller, maxNote)
@@ -132,8 +129,8 @@ func (f *Follower) noteStep(caller context.Context, position onchain.Position, e
 	}
 }
 
-// noteUnverified counts how often each item was not confirmed by a node that answers, and tells an
-// operator about one that stays so. Items that nodes confirm are forgotten.
+// noteUnverified counts the failures of each item, and opens an incident for one that stays
+// unconfirmed. Confirmed items are forgotten.
 func (f *Follower) noteUnverified(ctx context.Context, found findings) {
 	now := f.config.Clock()
 	for i := range found.agreed {
@@ -151,13 +148,13 @@ func (f *Follower) noteUnverified(ctx context.Context, found findings) {
 		}
 		count.note(now)
 		if count.lasts(unverifiedTries, unverifiedAfter, now) {
-			delete(f.unverified, item.Terms.DraftID) // it is counted anew, in case the incident is cleared
+			delete(f.unverified, item.Terms.DraftID) // it is counted again, in case the incident is cleared
 			f.reportUnverified(ctx, item)
 		}
 	}
 }
 
-func (f *Follower) reportUnverified(ctx context.Context, item *onchain.Deepening) {
+func (f *Follower) reportUnverified(ctx context.Context, item *onchain.Confirmation) {
 	what := "funding"
 	if item.Refund {
 		what = "refund"

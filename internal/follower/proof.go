@@ -9,11 +9,10 @@ import (
 	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
-// keysAtOnce is how many missions are asked for in one request.
+// keysAtOnce is the number of missions in one request.
 const keysAtOnce = 48
 
-// prove asks a node for proof of fundings and closings. For each it gives nil, or what is wrong
-// with the node's answer.
+// prove verifies fundings and closings with a node. It returns nil, or what is wrong, for each.
 func (f *Follower) prove(ctx context.Context, node *chain.Node, events []*onchain.Event) ([]error, error) {
 	seen := make(map[sortie.Hash]bool, len(events))
 	var transactions []sortie.Hash
@@ -28,7 +27,7 @@ func (f *Follower) prove(ctx context.Context, node *chain.Node, events []*onchai
 		return nil, err
 	}
 	verdicts := make([]error, len(events))
-	var without []int // a receipt that can be read
+	var without []int // events without a readable receipt
 	for i, event := range events {
 		reading := readings[event.Transaction]
 		switch {
@@ -37,14 +36,13 @@ func (f *Follower) prove(ctx context.Context, node *chain.Node, events []*onchai
 		case reading.Err != nil:
 			verdicts[i] = reading.Err
 		default:
-			verdicts[i] = reading.Receipt.HasEvent(event)
+			verdicts[i] = reading.Receipt.CheckEvent(event)
 		}
 	}
 	return verdicts, f.proveByKey(ctx, node, events, without, verdicts)
 }
 
-// proveByKey looks at the logs of events and at the contract's state, where there is no receipt to
-// read.
+// proveByKey verifies events without a receipt by their logs and the contract's state.
 func (f *Follower) proveByKey(ctx context.Context, node *chain.Node, events []*onchain.Event, which []int, verdicts []error) error {
 	for len(which) > 0 {
 		first, end := events[which[0]], 1
@@ -66,7 +64,7 @@ func (f *Follower) proveByKey(ctx context.Context, node *chain.Node, events []*o
 		for at, i := range which[:end] {
 			verdicts[i] = err
 			if err == nil {
-				verdicts[i] = errors.Join(chain.IsLogged(part[at], logs), replies[1+at].Holds(part[at]))
+				verdicts[i] = errors.Join(chain.CheckLogged(part[at], logs), replies[1+at].CheckMission(part[at]))
 			}
 		}
 		which = which[end:]
@@ -74,7 +72,7 @@ func (f *Follower) proveByKey(ctx context.Context, node *chain.Node, events []*o
 	return nil
 }
 
-// inOneFilter reports whether the logs of two events can be asked for together.
+// inOneFilter reports whether one request can read the logs of two events.
 func inOneFilter(a, b *onchain.Event) bool {
 	return a.BlockHash == b.BlockHash && a.Factory == b.Factory && a.Kind == b.Kind
 }

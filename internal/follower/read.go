@@ -19,18 +19,18 @@ const (
 	maxRanges      = 8 // in one step
 )
 
-// stretches reads what follows behind a block: near the head one stretch of blocks, where they are
-// final several, of which the next is read while the one before it is being stored.
-func (f *Follower) stretches(ctx context.Context, v sight, after onchain.Block) iter.Seq2[stretch, error] {
+// blockRanges reads the blocks after a block: one range near the head, several below finality,
+// where the next range is read while the ledger stores the one before.
+func (f *Follower) blockRanges(ctx context.Context, v headView, after onchain.Block) iter.Seq2[blockRange, error] {
 	final := min(f.final, v.head.Number)
 	if final <= after.Number+maxTipBlocks {
-		return func(yield func(stretch, error) bool) { yield(f.readTip(ctx, v, after)) }
+		return func(yield func(blockRange, error) bool) { yield(f.readTip(ctx, v, after)) }
 	}
 	type outcome struct {
-		stretch
+		blockRange
 		err error
 	}
-	return func(yield func(stretch, error) bool) {
+	return func(yield func(blockRange, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		outcomes := make(chan outcome)
 		defer func() {
@@ -53,15 +53,14 @@ func (f *Follower) stretches(ctx context.Context, v sight, after onchain.Block) 
 			}
 		}()
 		for o := range outcomes {
-			if !yield(o.stretch, o.err) {
+			if !yield(o.blockRange, o.err) {
 				return
 			}
 		}
 	}
 }
 
-// adaptive is how much is asked for at once: half as much after a failure, a little more after each
-// success.
+// adaptive is the size of a request: it halves after a failure and grows after a success.
 type adaptive struct{ size, most uint64 }
 
 func newAdaptive(most uint64) adaptive { return adaptive{most, most} }
@@ -69,9 +68,8 @@ func newAdaptive(most uint64) adaptive { return adaptive{most, most} }
 func (a *adaptive) shrink() { a.size = max(1, a.size/2) }
 func (a *adaptive) grow()   { a.size = min(a.most, a.size+max(1, a.size/8)) }
 
-// adapt makes the next request smaller when an error may have come of its size. What nodes say when
-// something is too much differs too widely to be told apart; what is certainly not about size is
-// not being there, and being asked too often.
+// adapt adjusts the size of the next request. Errors about size cannot be distinguished from
+// others, except from unreachable nodes and rate limits.
 func (a *adaptive) adapt(err error) {
 	switch {
 	case err == nil:
@@ -82,35 +80,35 @@ func (a *adaptive) adapt(err error) {
 	}
 }
 
-// readTip reads blocks that may still be replaced: every header, each linked to the one before it,
-// and the logs of each by its hash. Asked by number, one of many nodes behind an address that lacks
-// the block would say that it has no logs.
-func (f *Follower) readTip(ctx context.Context, v sight, after onchain.Block) (stretch, error) {
+// readTip reads blocks that may still be replaced: every header, linked to its parent, and the logs
+// of each block by hash. By number, a load balancer could answer from a node that lacks the block,
+// with no logs.
+func (f *Follower) readTip(ctx context.Context, v headView, after onchain.Block) (blockRange, error) {
 	to := min(v.head.Number, after.Number+f.tipSize.size)
 	if to == after.Number {
-		return stretch{after: after}, nil
+		return blockRange{after: after}, nil
 	}
 	s, err := f.readBlocks(ctx, v, after, to)
 	f.tipSize.adapt(err)
 	return s, err
 }
 
-func (f *Follower) readBlocks(ctx context.Context, v sight, after onchain.Block, to uint64) (stretch, error) {
+func (f *Follower) readBlocks(ctx context.Context, v headView, after onchain.Block, to uint64) (blockRange, error) {
 	headers, err := f.linkedHeaders(ctx, v, after, to)
 	if err != nil {
-		return stretch{}, err
+		return blockRange{}, err
 	}
-	s := stretch{after: after, blocks: make([]onchain.Block, len(headers))}
+	s := blockRange{after: after, blocks: make([]onchain.Block, len(headers))}
 	calls := make([]chain.Call, len(headers))
 	for i, h := range headers {
-		s.blocks[i], calls[i] = h.Block, f.sieve.BlockCall(h.Hash)
+		s.blocks[i], calls[i] = h.Block, f.filter.BlockCall(h.Hash)
 	}
-	if len(f.sieve.Factories) == 0 {
+	if len(f.filter.Factories) == 0 {
 		return s, nil
 	}
 	replies, err := v.node.Batch(ctx, calls)
 	if err != nil {
-		return stretch{}, err
+		return blockRange{}, err
 	}
 	for i, h := range headers {
 		events, err := f.eventsIn(ctx, v.node, replies[i], h)
@@ -119,14 +117,14 @@ func (f *Follower) readBlocks(ctx context.Context, v sight, after onchain.Block,
 			break
 		}
 		if err != nil {
-			return stretch{}, fmt.Errorf("%s: logs of block %d: %w", v.node.Name(), h.Number, err)
+			return blockRange{}, fmt.Errorf("%s: logs of block %d: %w", v.node.Name(), h.Number, err)
 		}
 		s.events = append(s.events, events...)
 	}
 	return f.proved(ctx, v.node, s)
 }
 
-// eventsIn reads the events of one block from the reply to its blockCall.
+// eventsIn decodes the reply to the log request of one block.
 func (f *Follower) eventsIn(ctx context.Context, node *chain.Node, r chain.Reply, h *chain.Header) ([]onchain.Event, error) {
 	logs, err := r.Value()
 	if chain.RefusedAlone(err) {
@@ -135,18 +133,18 @@ func (f *Follower) eventsIn(ctx context.Context, node *chain.Node, r chain.Reply
 	if err != nil {
 		return nil, err
 	}
-	events, err := f.sieve.Events(logs, h.Number, h.Number)
+	events, err := f.filter.Events(logs, h.Number, h.Number)
 	if err != nil {
 		return nil, err
 	}
-	return events, f.sieve.Belong(events, h)
+	return events, f.filter.CheckInBlock(events, h)
 }
 
-// eventsByKind reads the events of a block whose logs the node does not give at once, kind by kind.
-// Logs that it does not give that way either are an obstacle.
+// eventsByKind reads the events of a block kind by kind, if the node refuses to return all at once.
+// Kinds that it still refuses are an obstacle.
 func (f *Follower) eventsByKind(ctx context.Context, node *chain.Node, h *chain.Header) (events []onchain.Event, err error) {
 	var unread error
-	for kind, one := range f.sieve.ByKind() {
+	for kind, one := range f.filter.ByKind() {
 		replies, err := node.Batch(ctx, []chain.Call{one.BlockCall(h.Hash)})
 		if err != nil {
 			return nil, err
@@ -159,14 +157,14 @@ func (f *Follower) eventsByKind(ctx context.Context, node *chain.Node, h *chain.
 		case err != nil:
 			return nil, err
 		}
-		some, err := f.sieve.Events(logs, h.Number, h.Number)
+		some, err := f.filter.Events(logs, h.Number, h.Number)
 		if err != nil {
 			return nil, err
 		}
 		events = append(events, some...)
 	}
 	slices.SortFunc(events, func(a, b onchain.Event) int { return cmp.Compare(a.LogIndex, b.LogIndex) })
-	if err := f.sieve.Belong(events, h); err != nil {
+	if err := f.filter.CheckInBlock(events, h); err != nil {
 		return nil, err
 	}
 	if unread == nil {
@@ -178,20 +176,19 @@ func (f *Follower) eventsByKind(ctx context.Context, node *chain.Node, h *chain.
 	return events, f.setAside(ctx, h.Block, fmt.Sprintf("The node does not give its logs: %v.", unread))
 }
 
-// givesLogs reports whether a node answers a question about a block's logs whose answer is small.
-// One that does not answers none, and what it does not say about one block is no property of that
-// block.
+// givesLogs reports whether a node answers a small log request about a block. If not, its refusals
+// say nothing about the block.
 func (f *Follower) givesLogs(ctx context.Context, node *chain.Node, h *chain.Header) bool {
-	one := chain.NewLogFilter(f.sieve.Factories)
+	one := chain.NewLogFilter(f.filter.Factories)
 	one.Only(onchain.EventMissionFunded, sortie.Hash{})
 	replies, err := node.Batch(ctx, []chain.Call{one.BlockCall(h.Hash)})
 	return err == nil && replies[0].Err == nil
 }
 
-// proved has the fundings and closings of a stretch proved. One that is not makes its block an
-// obstacle. When that is to be passed, the stretch ends before it, or, where it is the first, has
-// it without what is not proved.
-func (f *Follower) proved(ctx context.Context, node *chain.Node, s stretch) (stretch, error) {
+// proved verifies the fundings and closings of a range. An unverified one makes its block an
+// obstacle. To pass it, the range is cut before it, or, if it is the first block, loses the
+// unverified events.
+func (f *Follower) proved(ctx context.Context, node *chain.Node, s blockRange) (blockRange, error) {
 	var money []*onchain.Event
 	for i := range s.events {
 		if event := &s.events[i]; event.Funded != nil || event.Closed != nil {
@@ -203,7 +200,7 @@ func (f *Follower) proved(ctx context.Context, node *chain.Node, s stretch) (str
 	}
 	verdicts, err := f.prove(ctx, node, money)
 	if err != nil {
-		return stretch{}, err
+		return blockRange{}, err
 	}
 	doubted := slices.IndexFunc(verdicts, func(verdict error) bool { return verdict != nil })
 	if doubted < 0 {
@@ -212,8 +209,8 @@ func (f *Follower) proved(ctx context.Context, node *chain.Node, s stretch) (str
 	block := onchain.Block{Number: money[doubted].Block, Hash: money[doubted].BlockHash}
 	why := fmt.Errorf("%s: transaction %s: %w", node.Name(), money[doubted].Transaction, verdicts[doubted])
 	switch {
-	case f.passing != block.Hash: // what else is wrong with the node's answers cannot be known
-		return stretch{}, &obstacle{block, why}
+	case f.passing != block.Hash: // other answers of the node may be wrong, too
+		return blockRange{}, &obstacle{block, why}
 	case block.Number > s.after.Number+1:
 		return f.before(ctx, node, s, block.Number)
 	}
@@ -227,24 +224,23 @@ func (f *Follower) proved(ctx context.Context, node *chain.Node, s stretch) (str
 	return s, f.setAside(ctx, block, fmt.Sprintf("Not verified: %v.", why))
 }
 
-// before is the part of a stretch that comes before a block.
-func (f *Follower) before(ctx context.Context, node *chain.Node, s stretch, number uint64) (stretch, error) {
+// before cuts a range before a block.
+func (f *Follower) before(ctx context.Context, node *chain.Node, s blockRange, number uint64) (blockRange, error) {
 	s.events = slices.DeleteFunc(s.events, func(event onchain.Event) bool { return event.Block >= number })
 	s.blocks = slices.DeleteFunc(s.blocks, func(block onchain.Block) bool { return block.Number >= number })
 	if last := s.tip().Number; last == number-1 {
 		return s, nil
 	}
-	headers, err := node.Headers(ctx, []uint64{number - 1}) // a range has only the blocks with events
+	headers, err := node.Headers(ctx, []uint64{number - 1}) // a range has only blocks with events
 	if err != nil {
-		return stretch{}, err
+		return blockRange{}, err
 	}
 	s.blocks = append(s.blocks, headers[0].Block)
 	return s, f.plausible(headers[0])
 }
 
-// linkedHeaders reads the headers behind a block, each of which must name the hash of the one
-// before it.
-func (f *Follower) linkedHeaders(ctx context.Context, v sight, after onchain.Block, to uint64) ([]*chain.Header, error) {
+// linkedHeaders reads the headers after a block. Each must name its parent's hash.
+func (f *Follower) linkedHeaders(ctx context.Context, v headView, after onchain.Block, to uint64) ([]*chain.Header, error) {
 	numbers := make([]uint64, 0, to-after.Number)
 	for number := after.Number + 1; number <= to && number < v.head.Number; number++ {
 		numbers = append(numbers, number)
@@ -266,7 +262,7 @@ func (f *Follower) linkedHeaders(ctx context.Context, v sight, after onchain.Blo
 	return headers, nil
 }
 
-// link checks that a block is the next one behind another.
+// link checks that a block is the child of another.
 func (f *Follower) link(node *chain.Node, previous onchain.Block, h *chain.Header) error {
 	if h.Parent != previous.Hash {
 		return chain.BadAnswer("%s: block %d does not follow block %d", node.Name(), h.Number, previous.Number)
@@ -274,37 +270,36 @@ func (f *Follower) link(node *chain.Node, previous onchain.Block, h *chain.Heade
 	return f.plausible(h)
 }
 
-// readRange reads blocks that are final: their logs by a range of numbers, and only the headers
-// that are needed to see that the range is behind ours, where it ends, and that the logs are in
-// their blocks.
-func (f *Follower) readRange(ctx context.Context, node *chain.Node, after onchain.Block, final uint64) (stretch, error) {
+// readRange reads final blocks: logs by number, and only the headers of the first block, the last
+// block, and the blocks with logs.
+func (f *Follower) readRange(ctx context.Context, node *chain.Node, after onchain.Block, final uint64) (blockRange, error) {
 	s, err := f.readFinal(ctx, node, after, min(final, after.Number+f.rangeSize.size))
 	f.rangeSize.adapt(err)
 	return s, err
 }
 
-func (f *Follower) readFinal(ctx context.Context, node *chain.Node, after onchain.Block, to uint64) (stretch, error) {
+func (f *Follower) readFinal(ctx context.Context, node *chain.Node, after onchain.Block, to uint64) (blockRange, error) {
 	from := after.Number + 1
-	calls := []chain.Call{chain.HeaderCall(chain.HexNumber(from)), chain.HeaderCall(chain.HexNumber(to)), f.sieve.RangeCall(from, to)}
-	if len(f.sieve.Factories) == 0 {
+	calls := []chain.Call{chain.HeaderCall(chain.HexNumber(from)), chain.HeaderCall(chain.HexNumber(to)), f.filter.RangeCall(from, to)}
+	if len(f.filter.Factories) == 0 {
 		calls = calls[:2]
 	}
 	replies, err := node.Batch(ctx, calls)
 	if err != nil {
-		return stretch{}, err
+		return blockRange{}, err
 	}
 	first, err := replies[0].Header(from)
 	if err != nil {
-		return stretch{}, fmt.Errorf("%s: %w", node.Name(), err)
+		return blockRange{}, fmt.Errorf("%s: %w", node.Name(), err)
 	}
 	last, err := replies[1].Header(to)
 	if err != nil {
-		return stretch{}, fmt.Errorf("%s: %w", node.Name(), err)
+		return blockRange{}, fmt.Errorf("%s: %w", node.Name(), err)
 	}
 	if err := errors.Join(f.link(node, after, first), f.plausible(last)); err != nil {
-		return stretch{}, err
+		return blockRange{}, err
 	}
-	s := stretch{after: after, blocks: []onchain.Block{last.Block}}
+	s := blockRange{after: after, blocks: []onchain.Block{last.Block}}
 	if len(calls) == 2 {
 		return s, nil
 	}
@@ -314,26 +309,26 @@ func (f *Follower) readFinal(ctx context.Context, node *chain.Node, after onchai
 		s.events, err = f.eventsOfRange(ctx, node, replies[2], from, to)
 	}
 	if err != nil {
-		return stretch{}, fmt.Errorf("%s: logs of blocks %d to %d: %w", node.Name(), from, to, err)
+		return blockRange{}, fmt.Errorf("%s: logs of blocks %d to %d: %w", node.Name(), from, to, err)
 	}
 	if s.blocks, err = f.blocksOf(ctx, node, s.events, first, last); err != nil {
-		return stretch{}, err
+		return blockRange{}, err
 	}
 	return f.proved(ctx, node, s)
 }
 
-// suspicious is how many logs make a list look like one that was cut off without a word. No known
-// limit is lower.
+// suspicious is the length of a list of logs that a node may have truncated. No known limit is
+// lower.
 const suspicious = 1000
 
-// eventsOfRange reads the logs of a range. A list so long that it may have been cut off is asked
-// for again from its last block on, until that brings nothing new.
+// eventsOfRange reads the logs of a range. A list that may be truncated is requested again from its
+// last block, until there are no new logs.
 func (f *Follower) eventsOfRange(ctx context.Context, node *chain.Node, r chain.Reply, from, to uint64) ([]onchain.Event, error) {
 	logs, err := r.Value()
 	if err != nil {
 		return nil, err
 	}
-	events, err := f.sieve.Events(logs, from, to)
+	events, err := f.filter.Events(logs, from, to)
 	if err != nil {
 		return nil, err
 	}
@@ -343,14 +338,14 @@ func (f *Follower) eventsOfRange(ctx context.Context, node *chain.Node, r chain.
 		for known > 0 && events[known-1].Block == last {
 			known--
 		}
-		replies, err := node.Batch(ctx, []chain.Call{f.sieve.RangeCall(last, to)})
+		replies, err := node.Batch(ctx, []chain.Call{f.filter.RangeCall(last, to)})
 		if err != nil {
 			return nil, err
 		}
 		if logs, err = replies[0].Value(); err != nil {
 			return nil, err
 		}
-		rest, err := f.sieve.Events(logs, last, to)
+		rest, err := f.filter.Events(logs, last, to)
 		if err != nil {
 			return nil, err
 		}
@@ -360,14 +355,14 @@ func (f *Follower) eventsOfRange(ctx context.Context, node *chain.Node, r chain.
 		fresh = len(rest) - (len(events) - known)
 		events = append(events[:known], rest...)
 		if fresh > 0 {
-			fresh = suspicious // what was cut off once may be cut off again
+			fresh = suspicious // it may be truncated again
 		}
 	}
 	return events, nil
 }
 
-// blocksOf reads the headers of the blocks with events, checks the events against them, and gives
-// those blocks and the last.
+// blocksOf reads the headers of the blocks with events, checks the events, and returns those blocks
+// and the last.
 func (f *Follower) blocksOf(ctx context.Context, node *chain.Node, events []onchain.Event, first, last *chain.Header) ([]onchain.Block, error) {
 	known := map[uint64]*chain.Header{first.Number: first, last.Number: last}
 	var numbers []uint64
@@ -390,7 +385,7 @@ func (f *Follower) blocksOf(ctx context.Context, node *chain.Node, events []onch
 		for end < len(events) && events[end].Block == h.Number {
 			end++
 		}
-		if err := f.sieve.Belong(events[:end], h); err != nil {
+		if err := f.filter.CheckInBlock(events[:end], h); err != nil {
 			return nil, fmt.Errorf("%s: %w", node.Name(), err)
 		}
 		if h != last {

@@ -10,47 +10,44 @@ import (
 	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
-// The incidents that reconciling opens.
+// Incidents of a reconcile.
 const (
-	// IncidentTermsDiffer is a mission that the contract holds with other terms than the draft's.
+	// IncidentTermsDiffer is a mission whose terms in the contract differ from the draft's.
 	IncidentTermsDiffer = "terms_differ"
-	// IncidentLogMissing is a mission that the contract holds and whose log no node gives.
+	// IncidentLogMissing is a mission in the contract whose log no node returns.
 	IncidentLogMissing = "log_missing"
 )
 
-// IncidentKinds lists the kinds of incidents that the follower reports, for metrics that start at
-// 0.
+// IncidentKinds lists the kinds of incidents of the follower, for metrics that start at 0.
 var IncidentKinds = []string{IncidentTermsDiffer, IncidentLogMissing, IncidentSetAside, IncidentUnverified, IncidentStuck}
 
-// reconcilePage is how many missions are compared at once: a request also asks for the block and
-// for the chain.
+// reconcilePage is the number of missions in one request, next to the block and the chain id.
 const reconcilePage = chain.MaxCalls - 2
 
-// Report is what reconciling found.
+// Report is the result of a reconcile.
 type Report struct {
-	Block    uint64   // as of which the contract was asked, for the last missions
+	Block    uint64   // of the contract's state, for the last missions
 	Checked  int      // missions compared
-	Repaired int      // of them those whose rows were corrected
-	Alarms   []string // what could not be repaired, for people
-	More     bool     // a full pass over the unfunded drafts is not complete and can continue at once
+	Repaired int      // missions with corrected rows
+	Alarms   []string // differences that could not be repaired
+	More     bool     // unfunded drafts are left to compare
 
 	unsettled int // missions that differ and were not repaired
 }
 
-// maxPassPages is how many pages of a full pass one run compares. The next run continues.
+// maxPassPages is the number of pages of a full pass in one run.
 const maxPassPages = 100
 
-// Reconcile compares what the contracts hold of every open mission with what the ledger holds, and
-// repairs the ledger: a funding or closing that was missed is looked up and adopted, a funding that
-// the chain does not have is retracted. It uses none of what Converge remembers and may run beside
-// it, or in a process that does not follow.
+// Reconcile compares every open mission in the contracts with the ledger, and repairs the ledger:
+// it adopts a missed funding or closing, and retracts a funding that the chain does not have. It
+// shares no state with Converge: both may run at once, also in different processes.
 //
-// The error is that of the first page that could not be read; the report then tells of those before
-// it.
+// It returns the error of the first page that could not be read, and a report about the pages
+// before it.
 func (f *Follower) Reconcile(ctx context.Context) (Report, error) {
 	var report Report
 	for after := ""; ; {
-		position, err := f.ledger.Position(ctx, f.chainID) // before the rows: what is newer than both is not looked at
+		position, err := f.ledger.Position(ctx, f.chainID) // before the rows: what is newer is not compared
 		if err != nil {
 			return report, fmt.Errorf("reconcile: %w", err)
 		}
@@ -73,7 +70,7 @@ func (f *Follower) Reconcile(ctx context.Context) (Report, error) {
 	return report, nil
 }
 
-// continuePass compares further unfunded drafts after events were set aside, until all were.
+// continuePass compares further unfunded drafts after events were set aside.
 func (f *Follower) continuePass(ctx context.Context, report *Report) error {
 	for range maxPassPages {
 		position, err := f.ledger.Position(ctx, f.chainID)
@@ -116,7 +113,7 @@ func (f *Follower) reconcileAll(ctx context.Context, position onchain.Position, 
 		case err == nil && repaired:
 			report.Repaired++
 			f.config.Logger.Warn("reconciled with the contract", "missionId", page[i].MissionID, "draftId", page[i].DraftID)
-		case errors.Is(err, onchain.ErrConflict): // following moved on meanwhile and will see it, or the next run will
+		case errors.Is(err, onchain.ErrConflict): // the follower or the next run applies it
 		case err != nil:
 			report.Alarms = append(report.Alarms, chain.OneLine(fmt.Sprintf("mission %s: %v", page[i].MissionID, err)))
 		}
@@ -124,7 +121,7 @@ func (f *Follower) reconcileAll(ctx context.Context, position onchain.Position, 
 	return nil
 }
 
-// missionsAt asks a node for missions as they were in a block that must be on its chain.
+// missionsAt reads missions as of a block that must be on the node's chain.
 func (f *Follower) missionsAt(ctx context.Context, block onchain.Block, page []onchain.Expected) (missions []chain.Mission, node *chain.Node, err error) {
 	calls := make([]chain.Call, 0, len(page)+1)
 	for i := range page {
@@ -142,7 +139,7 @@ func (f *Follower) missionsAt(ctx context.Context, block onchain.Block, page []o
 	return nil, nil, failures
 }
 
-// missionsOf sends calls for missions, the last being one for the block that they are asked about.
+// missionsOf sends calls for missions and, last, for the block.
 func (f *Follower) missionsOf(ctx context.Context, node *chain.Node, block onchain.Block, calls []chain.Call) ([]chain.Mission, error) {
 	replies, err := f.ask(ctx, node, calls)
 	if err != nil {
@@ -185,8 +182,7 @@ func (f *Follower) reconcileOne(ctx context.Context, node *chain.Node, position 
 	return false, nil
 }
 
-// adopt looks for the log of something that the contract holds, up to the tip, and hands it to the
-// ledger.
+// adopt searches the log of what the contract holds, up to the tip, and adds it to the ledger.
 func (f *Follower) adopt(ctx context.Context, node *chain.Node, position onchain.Position, expected *onchain.Expected, kind onchain.EventKind, m chain.Mission) (bool, error) {
 	event, err := f.findEvent(ctx, node, position, expected.Factory, kind, sortie.MissionKey(expected.MissionID))
 	if err != nil {
@@ -194,7 +190,7 @@ func (f *Follower) adopt(ctx context.Context, node *chain.Node, position onchain
 	}
 	if event == nil {
 		if again, err := f.missionAt(ctx, node, position.Tip.Number, expected); err != nil || again != m {
-			return false, err // the node had answered for a later block, which it was about to make
+			return false, err // the node had answered for a block after the tip
 		}
 		detail := fmt.Sprintf("The contract holds mission %s of draft %s, and no node gives the log of it. Check the nodes.", expected.MissionID, expected.DraftID)
 		return false, errors.Join(errors.New("its log cannot be found"), f.ledger.ReportIncident(ctx, IncidentLogMissing, detail, false))
@@ -202,13 +198,13 @@ func (f *Follower) adopt(ctx context.Context, node *chain.Node, position onchain
 	if err := f.ledger.Adopt(ctx, f.chainID, *event); err != nil {
 		return false, err
 	}
-	if kind == onchain.EventMissionFunded && m.Closed != 0 { // its end was missed with its beginning
+	if kind == onchain.EventMissionFunded && m.Closed != 0 { // the closing was missed, too
 		return f.adopt(ctx, node, position, expected, onchain.EventMissionClosed, m)
 	}
 	return true, nil
 }
 
-// missionAt is what the contract held of a mission after a block.
+// missionAt reads a mission as of a block.
 func (f *Follower) missionAt(ctx context.Context, node *chain.Node, block uint64, expected *onchain.Expected) (chain.Mission, error) {
 	replies, err := f.ask(ctx, node, []chain.Call{chain.MissionCall(expected.Factory, sortie.MissionKey(expected.MissionID), chain.HexNumber(block))})
 	if err != nil {
@@ -217,9 +213,8 @@ func (f *Follower) missionAt(ctx context.Context, node *chain.Node, block uint64
 	return replies[0].Mission()
 }
 
-// findEvent searches the followed part of the chain for an event of one mission, from its end
-// backwards: what was missed is likely to be recent. It asks for ever larger ranges as long as the
-// node takes them.
+// findEvent searches an event of one mission backwards from the tip, because missed events are
+// likely recent. The ranges grow as long as the node accepts them.
 func (f *Follower) findEvent(ctx context.Context, node *chain.Node, position onchain.Position, factoryAddress sortie.Address, kind onchain.EventKind, key sortie.Hash) (*onchain.Event, error) {
 	one := chain.NewLogFilter([]sortie.Address{factoryAddress})
 	one.Only(kind, key)
@@ -260,10 +255,10 @@ func (f *Follower) searchRange(ctx context.Context, node *chain.Node, one *chain
 	if err != nil {
 		return nil, err
 	}
-	return events[:1], one.Belong(events[:1], headers[0])
+	return events[:1], one.CheckInBlock(events[:1], headers[0])
 }
 
-// fundingOf and closingOf are what the ledger holds, as events.
+// fundingOf and closingOf return rows of the ledger as events.
 func fundingOf(expected *onchain.Expected) onchain.Event {
 	funding := expected.Funding
 	return onchain.Event{
@@ -280,8 +275,8 @@ func closingOf(expected *onchain.Expected) onchain.Event {
 	}
 }
 
-// retract takes back an event that enough nodes say is not on the chain: the contract knows nothing
-// of it, and its transaction is not in that block.
+// retract removes an event if enough nodes agree that the contract does not have it and that its
+// transaction is not in the block.
 func (f *Follower) retract(ctx context.Context, event onchain.Event) (bool, error) {
 	type said struct{ held, mined bool }
 	agreed, err := quorumOf(ctx, f, func(ctx context.Context, node *chain.Node) (said, error) {

@@ -10,14 +10,13 @@ import (
 	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
-// errReplaced says that a node's chain has none of the blocks that were followed. Whatever it is,
-// it is not a reorganization.
+// errReplaced says that a node's chain has none of the followed blocks, which is no reorganization.
 var errReplaced = errors.New("the node's chain has no block in common with the one that was followed: is it a new chain under an old id?")
 
-// lastCommon finds the newest block that the node's chain shares with ours, whose tips differ.
-// Going back behind a final block takes the word of as many nodes as money does.
-func (f *Follower) lastCommon(ctx context.Context, v sight, was onchain.Position) (onchain.Block, error) {
-	gone, instead := was.Tip, v.tip // our lowest block that is not on the node's chain, and the node's at its height
+// lastCommon returns the newest block that the node's chain shares with the ledger. To go below a
+// final block, as many nodes must agree as for money.
+func (f *Follower) lastCommon(ctx context.Context, v headView, was onchain.Position) (onchain.Block, error) {
+	gone, instead := was.Tip, v.tip // our lowest block that the node lacks, and the node's block at its height
 	for page := 8; ; page = chain.MaxCalls {
 		tail, err := f.ledger.Tail(ctx, f.chainID, gone.Number, page)
 		if err != nil {
@@ -47,8 +46,8 @@ func (f *Follower) lastCommon(ctx context.Context, v sight, was onchain.Position
 	}
 }
 
-// finalityIsBroken wants enough nodes to say that the chain goes on from a block, below one that
-// was final, with another block than ours.
+// finalityIsBroken requires enough nodes to have another block than ours after a common block below
+// finality.
 func (f *Follower) finalityIsBroken(ctx context.Context, common onchain.Block, instead *chain.Header) error {
 	hashes, err := quorumOf(ctx, f, func(ctx context.Context, node *chain.Node) (said [2]sortie.Hash, err error) {
 		replies, err := f.ask(ctx, node, []chain.Call{chain.HeaderCall(chain.HexNumber(common.Number)), chain.HeaderCall(chain.HexNumber(instead.Number))})
@@ -68,7 +67,7 @@ func (f *Follower) finalityIsBroken(ctx context.Context, common onchain.Block, i
 		err = chain.ErrNodesDisagree
 	}
 	if err != nil {
-		return fmt.Errorf("the chain below final block %d was replaced, says one node: %w", common.Number+1, err)
+		return fmt.Errorf("one node has replaced the chain below final block %d: %w", common.Number+1, err)
 	}
 	f.final = min(f.final, common.Number)
 	return nil

@@ -17,34 +17,34 @@ import (
 
 func TestAReorganizationTakesBackAndBringsAgain(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1, Finalized)
+	r := newTestChain(t, 1, Finalized)
 	r.chain.MineEmpty(10)
 	r.mustSettle()
-	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)), chaintest.FundingLog(chaintest.TermsNumber(2)))
+	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1)), chaintest.FundingLog(chaintest.Terms(2)))
 	r.chain.MineEmpty(3)
 	r.mustSettle()
 	if r.ledger.depthOf(1) != "confirmed" || r.ledger.depthOf(2) != "confirmed" {
-		t.Fatalf("they are %q and %q", r.ledger.depthOf(1), r.ledger.depthOf(2))
+		t.Fatalf("depths: got %q and %q, want confirmed twice", r.ledger.depthOf(1), r.ledger.depthOf(2))
 	}
-	r.chain.Reorganize(4, chaintest.FundingLog(chaintest.TermsNumber(2)))
+	r.chain.Reorganize(4, chaintest.FundingLog(chaintest.Terms(2)))
 	r.mustSettle()
 	r.canonical()
 	if r.ledger.depthOf(1) != "" || r.ledger.depthOf(2) != "confirmed" {
-		t.Errorf("then they are %q and %q", r.ledger.depthOf(1), r.ledger.depthOf(2))
+		t.Errorf("depths after the reorganization: got %q and %q, want none and confirmed", r.ledger.depthOf(1), r.ledger.depthOf(2))
 	}
 	if status := r.follower.Status(); status.Reorgs != 1 || status.DeepestReorg != 4 {
-		t.Errorf("%d reorganizations, the deepest of %d blocks", status.Reorgs, status.DeepestReorg)
+		t.Errorf("got %d reorganizations, the deepest of %d blocks, want 1 of 4", status.Reorgs, status.DeepestReorg)
 	}
 }
 
-// Blocks that were caught up with are known only here and there.
+// Of final blocks only some are stored.
 func TestAReorganizationBelowWhatWasCaughtUpWith(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1, Finalized)
+	r := newTestChain(t, 1, Finalized)
 	r.mustSettle()
 	for i := range 400 {
 		if i%50 == 7 {
-			r.chain.Mine(chaintest.PaymentLog(chaintest.TermsNumber(1), i))
+			r.chain.Mine(chaintest.PaymentLog(chaintest.Terms(1), i))
 		} else {
 			r.chain.Mine()
 		}
@@ -52,30 +52,30 @@ func TestAReorganizationBelowWhatWasCaughtUpWith(t *testing.T) {
 	r.chain.Finalize(r.chain.Head())
 	r.mustSettle()
 	if len(r.ledger.blocks) > 200 {
-		t.Fatalf("%d blocks are known: the test shows nothing", len(r.ledger.blocks))
+		t.Fatalf("the ledger has %d blocks, want at most 200", len(r.ledger.blocks))
 	}
 	r.chain.Final = 0
-	r.chain.Reorganize(120, chaintest.PaymentLog(chaintest.TermsNumber(2), 1))
+	r.chain.Reorganize(120, chaintest.PaymentLog(chaintest.Terms(2), 1))
 	r.mustSettle()
 	r.canonical()
 	if !slices.Contains(r.ledger.incidentKinds(), "finality_broken") {
-		t.Error("nobody was told that final blocks were replaced")
+		t.Error("no incident finality_broken, want one")
 	}
 }
 
 func TestFinalityIsBrokenOnlyByEnoughNodes(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 2, 3)
+	r := newTestChain(t, 2, 3)
 	r.chain.MineEmpty(20)
 	r.mustSettle()
 	r.chain.Finalize(0)
-	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
+	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1)))
 	r.chain.MineEmpty(6)
 	r.mustSettle()
 	r.later()
 	r.mustSettle()
 	if r.ledger.depthOf(1) != "locked" {
-		t.Fatalf("it is %q", r.ledger.depthOf(1))
+		t.Fatalf("depth: got %q, want locked", r.ledger.depthOf(1))
 	}
 	before := r.ledger.rows()
 
@@ -84,48 +84,48 @@ func TestFinalityIsBrokenOnlyByEnoughNodes(t *testing.T) {
 	forged.Reorganize(7)
 	forged.MineEmpty(4)
 	r.nodes[0].Serve(forged)
-	r.nodes[1].Tell(chaintest.Lie{HTTP: func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }})
+	r.nodes[1].SetLie(chaintest.Lie{HTTP: func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }})
 	if err := r.settle(); !errors.Is(err, chain.ErrNoQuorum) {
-		t.Errorf("on the word of one of two: %v", err)
+		t.Errorf("replaced final blocks on one of two nodes: got %v, want ErrNoQuorum", err)
 	}
 	if !slices.Equal(before, r.ledger.rows()) || len(r.ledger.incidentKinds()) > 0 {
-		t.Errorf("on the word of one of two the rows are %v", r.ledger.rows())
+		t.Errorf("rows after one of two nodes replaced final blocks: got %v, want them unchanged", r.ledger.rows())
 	}
 
-	// The other says so, too.
-	r.nodes[1].Tell(chaintest.Lie{})
+	// The other node agrees.
+	r.nodes[1].SetLie(chaintest.Lie{})
 	r.nodes[1].Serve(forged)
 	r.chain = forged
 	r.later()
 	r.mustSettle()
 	r.canonical()
 	if !slices.Equal(r.ledger.incidentKinds(), []string{"finality_broken"}) {
-		t.Errorf("the incidents are %v", r.ledger.incidentKinds())
+		t.Errorf("got incidents %v, want finality_broken", r.ledger.incidentKinds())
 	}
 	if r.ledger.depthOf(1) != "" {
-		t.Errorf("it is still %q", r.ledger.depthOf(1))
+		t.Errorf("depth: got %q, want no funding", r.ledger.depthOf(1))
 	}
 	if final, head := r.ledger.position.Final, forged.Head(); final > head-2 {
-		t.Errorf("after it was broken, block %d of %d counts as final", final, head)
+		t.Errorf("after finality broke: got final block %d of %d, want at least two lower", final, head)
 	}
-	forged.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
+	forged.Mine(chaintest.FundingLog(chaintest.Terms(1)))
 	forged.MineEmpty(4)
 	r.recoverDespite("finality_broken")
 }
 
-func (r *rig) recoverDespite(incident string) {
+func (r *testChain) recoverDespite(incident string) {
 	r.t.Helper()
 	r.ledger.incidents = slices.DeleteFunc(r.ledger.incidents, func(kind string) bool { return kind == incident })
 	r.recover()
 }
 
-// Two nodes agree, on what the one that is followed denies.
+// Two nodes agree against the followed one.
 func TestFinalityIsNotBrokenAgainstTheOthers(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 3, 3)
+	r := newTestChain(t, 3, 3)
 	r.chain.MineEmpty(20)
 	r.mustSettle()
-	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
+	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1)))
 	r.chain.MineEmpty(6)
 	r.mustSettle()
 	r.later()
@@ -135,35 +135,35 @@ func TestFinalityIsNotBrokenAgainstTheOthers(t *testing.T) {
 	forged.MineEmpty(4)
 	r.nodes[0].Serve(forged)
 	if node := r.follower.current; node != r.follower.nodes.InUse()[0] {
-		t.Fatalf("following %s", node.Name())
+		t.Fatalf("following node %s, want the first", node.Name())
 	}
 	r.mustSettle() // with another node
 	r.canonical()
 	if !slices.Contains(r.alarms(), AlarmDisagree) || len(r.ledger.incidentKinds()) > 0 || r.ledger.depthOf(1) != "locked" {
-		t.Errorf("the alarms are %v, the incidents %v, it is %q", r.alarms(), r.ledger.incidentKinds(), r.ledger.depthOf(1))
+		t.Errorf("got alarms %v, incidents %v and depth %q, want nodes_disagree, none and locked", r.alarms(), r.ledger.incidentKinds(), r.ledger.depthOf(1))
 	}
 }
 
-// What was final before finality broke is not what is final after it.
+// The final block after finality broke is not the one before.
 func TestFinalityBeginsAgainWhereItBroke(t *testing.T) {
 	t.Parallel()
 	for _, nodeCount := range []int{1, 2} {
-		r := newRig(t, nodeCount, Finalized)
+		r := newTestChain(t, nodeCount, Finalized)
 		r.chain.MineEmpty(20)
 		r.chain.Finalize(20)
 		r.mustSettle()
 		r.later()
 		r.mustSettle()
 		if r.ledger.position.Final != 20 {
-			t.Fatalf("%d nodes: block %d is final", nodeCount, r.ledger.position.Final)
+			t.Fatalf("%d nodes: got final block %d, want 20", nodeCount, r.ledger.position.Final)
 		}
 		r.chain.Finalize(8)
-		r.chain.Reorganize(10, chaintest.FundingLog(chaintest.TermsNumber(1)))
+		r.chain.Reorganize(10, chaintest.FundingLog(chaintest.Terms(1)))
 		r.later()
 		r.mustSettle()
 		r.canonical()
 		if final := r.ledger.position.Final; final > 10 || r.ledger.depthOf(1) == "locked" {
-			t.Errorf("%d nodes: block %d counts as final, the funding is %q", nodeCount, final, r.ledger.depthOf(1))
+			t.Errorf("%d nodes: got final block %d and depth %q, want at most 10 and not locked", nodeCount, final, r.ledger.depthOf(1))
 		}
 		r.chain.Finalize(r.chain.Head())
 		r.recoverDespite("finality_broken")
@@ -173,7 +173,7 @@ func TestFinalityBeginsAgainWhereItBroke(t *testing.T) {
 func TestAStretchIsCutBehindBlocks(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		var s stretch
+		var s blockRange
 		for i := range rapid.Uint64Range(0, 20).Draw(t, "blocks") {
 			s.blocks = append(s.blocks, onchain.Block{Number: i + 1})
 			for j := range rapid.Uint64Range(0, 9).Draw(t, "events") {
@@ -187,88 +187,88 @@ func TestAStretchIsCutBehindBlocks(t *testing.T) {
 			after := s.after
 			piece := s.cut(limit)
 			if len(piece.events) > limit && len(piece.blocks) > 1 {
-				t.Fatalf("%d events of %d blocks in one piece", len(piece.events), len(piece.blocks))
+				t.Fatalf("got a part with %d events of %d blocks, want at most the limit", len(piece.events), len(piece.blocks))
 			}
 			if piece.after != after || s.after != piece.tip() {
-				t.Fatalf("from %d to %d, then from %d", after.Number, piece.tip().Number, s.after.Number)
+				t.Fatalf("got a part from %d to %d, then one from %d, want no gap", after.Number, piece.tip().Number, s.after.Number)
 			}
 			for _, event := range piece.events {
 				if event.Block <= after.Number || event.Block > piece.tip().Number {
-					t.Fatalf("an event of block %d in blocks %d to %d", event.Block, after.Number+1, piece.tip().Number)
+					t.Fatalf("got an event of block %d in blocks %d to %d, want it in its part", event.Block, after.Number+1, piece.tip().Number)
 				}
 			}
 			blocks, events = append(blocks, piece.blocks...), append(events, piece.events...)
 		}
 		if !slices.Equal(blocks, whole.blocks) || !slices.Equal(events, whole.events) {
-			t.Fatal("the pieces are not the whole")
+			t.Fatal("the parts differ from the whole range, want the same")
 		}
 	})
 }
 
 func TestALaggingNodeIsNoReorganization(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 2, Finalized)
+	r := newTestChain(t, 2, Finalized)
 	r.chain.MineEmpty(10)
-	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
+	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1)))
 	r.mustSettle()
-	r.nodes[0].Tell(chaintest.Lie{Behind: 3})
-	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(2)))
-	r.mustSettle() // the other one serves
+	r.nodes[0].SetLie(chaintest.Lie{Lag: 3})
+	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(2)))
+	r.mustSettle() // the other node answers
 	r.canonical()
 	if status := r.follower.Status(); status.Reorgs != 0 || status.Node != r.follower.nodes.InUse()[1].Name() {
-		t.Errorf("%d reorganizations, following %s", status.Reorgs, status.Node)
+		t.Errorf("got %d reorganizations and node %s, want none and the second node", status.Reorgs, status.Node)
 	}
-	r.nodes[1].Tell(chaintest.Lie{Behind: 3})
+	r.nodes[1].SetLie(chaintest.Lie{Lag: 3})
 	progress, err := r.follower.Converge(t.Context())
 	if err != nil || progress.Blocks != 0 || progress.Reorg != 0 {
-		t.Errorf("when all lag: %+v, %v", progress, err)
+		t.Errorf("converge while all nodes lag: got %+v, %v, want no change", progress, err)
 	}
 	r.canonical()
 }
 
 func TestANodeThatIsStuckIsLeftForAnother(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 2, Finalized)
+	r := newTestChain(t, 2, Finalized)
 	r.chain.MineEmpty(10)
 	r.mustSettle()
 	stuck := r.chain.Fork()
 	r.nodes[0].Serve(stuck)
-	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
+	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1)))
 	r.clock.Advance(suspectAfter + 1)
 	r.mustSettle()
 	r.canonical()
 }
 
-// Another process moves the position, or the database fails, in the middle of a step.
+// Another process moves the position, or the database fails, during a step.
 func TestALedgerThatRefusesLosesNothing(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1, Finalized)
+	r := newTestChain(t, 1, Finalized)
 	r.chain.MineEmpty(5)
 	r.mustSettle()
-	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
+	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1)))
 	r.ledger.failure = store.ErrUnavailable
 	if err := r.settle(); !errors.Is(err, store.ErrUnavailable) || !slices.Contains(r.alarms(), AlarmLedger) {
-		t.Errorf("a database that fails: %v, alarms %v", err, r.alarms())
+		t.Errorf("database failure: got %v and alarms %v, want unavailable and ledger", err, r.alarms())
 	}
 	r.ledger.failure = onchain.ErrConflict
 	if err := r.settle(); !errors.Is(err, onchain.ErrConflict) {
-		t.Errorf("a position that was moved: %v", err)
+		t.Errorf("concurrent move: got %v, want ErrConflict", err)
 	}
 	r.ledger.failure = nil
 	r.chain.Finalize(r.chain.Head())
 	r.recover()
 }
 
-// Two followers on one ledger, as when a lease changes hands: each loses races and none does harm.
+// Two followers on one ledger, as after a lost lease: conflicts do no harm.
 func TestTwoFollowersOfOneLedger(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(p *rapid.T) {
-		r := newRig(t, 1, Finalized)
-		other := NewFollower(r.follower.config)
+		r := newTestChain(t, 1, Finalized)
+		other := New(r.follower.config)
 		for i := range 10 {
 			var logs []*types.Log
 			if rapid.Bool().Draw(p, "log") {
-				logs = append(logs, chaintest.PaymentLog(chaintest.TermsNumber(1), i))
+				logs = append(logs, chaintest.PaymentLog(chaintest.Terms(1), i))
 			}
 			if depth := rapid.IntRange(0, 3).Draw(p, "depth"); depth > 0 && uint64(depth) < r.chain.Head() {
 				r.chain.Reorganize(depth, logs...)
@@ -296,50 +296,50 @@ func TestTwoFollowersOfOneLedger(t *testing.T) {
 
 func TestFollowingBeginsBeforeTheFirstDraft(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 2, Finalized)
+	r := newTestChain(t, 2, Finalized)
 	for range 200 { // a block a minute
 		r.clock.Advance(60e9)
-		r.chain.Mine(chaintest.PaymentLog(chaintest.TermsNumber(1), 1))
+		r.chain.Mine(chaintest.PaymentLog(chaintest.Terms(1), 1))
 	}
 	r.ledger.interest = r.clock.Now().Add(-30 * 60e9)
 	r.chain.Finalize(r.chain.Head())
 	r.mustSettle()
 	r.canonical()
 	if start := r.ledger.position.Start; start != 200-90 {
-		t.Errorf("it began after block %d", start)
+		t.Errorf("following began after block %d, want 110", start)
 	}
 
-	disagreeing := newRig(t, 2, Finalized)
-	disagreeing.nodes[1].Serve(chaintest.NewMemoryChain(disagreeing.clock.Now))
+	disagreeing := newTestChain(t, 2, Finalized)
+	disagreeing.nodes[1].Serve(chaintest.NewChain(disagreeing.clock.Now))
 	if err := disagreeing.settle(); !errors.Is(err, chain.ErrNodesDisagree) || disagreeing.ledger.started {
-		t.Errorf("between two chains: %v", err)
+		t.Errorf("begin between two chains: got %v, want ErrNodesDisagree and no position", err)
 	}
 
-	outvoted := newRig(t, 3, Finalized)
+	outvoted := newTestChain(t, 3, Finalized)
 	forged := outvoted.nodes[0]
-	forged.Serve(chaintest.NewMemoryChain(outvoted.clock.Now))
+	forged.Serve(chaintest.NewChain(outvoted.clock.Now))
 	outvoted.mustSettle() // with another node
 	outvoted.canonical()
 	if !slices.Contains(outvoted.alarms(), AlarmDisagree) {
-		t.Errorf("the alarms are %v", outvoted.alarms())
+		t.Errorf("got alarms %v, want nodes_disagree", outvoted.alarms())
 	}
 }
 
 func TestFactoriesMayBeAdded(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1, Finalized)
+	r := newTestChain(t, 1, Finalized)
 	r.ledger.factories = nil
 	r.chain.MineEmpty(3)
 	r.mustSettle()
 	if asked := r.nodes[0].Count("eth_getLogs"); asked != 0 {
-		t.Errorf("%d requests for logs of nobody", asked)
+		t.Errorf("got %d requests for logs without a factory, want 0", asked)
 	}
-	second := chaintest.TermsNumber(2)
+	second := chaintest.Terms(2)
 	second.Factory[0] = 0xfa
 	r.ledger.drafts[2] = second
 	r.ledger.factories = append(r.ledger.factories, chaintest.Factory, second.Factory)
-	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)), chaintest.FundingLog(second))
-	stranger := chaintest.TermsNumber(3)
+	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1)), chaintest.FundingLog(second))
+	stranger := chaintest.Terms(3)
 	stranger.Factory[0] = 0xfb
 	r.chain.MineEmpty(2)
 	r.mustSettle()
@@ -347,6 +347,6 @@ func TestFactoriesMayBeAdded(t *testing.T) {
 	r.chain.Mine(chaintest.FundingLog(stranger))
 	r.mustSettle()
 	if len(r.ledger.rows()) != 2 || r.ledger.depthOf(2) != "confirmed" {
-		t.Errorf("%d rows, the second is %q", len(r.ledger.rows()), r.ledger.depthOf(2))
+		t.Errorf("got %d rows and second depth %q, want 2 and confirmed", len(r.ledger.rows()), r.ledger.depthOf(2))
 	}
 }

@@ -12,20 +12,18 @@ import (
 const (
 	minInterval = 200 * time.Millisecond
 	maxInterval = 2 * time.Second
-	minGap      = 50 * time.Millisecond // between two looks, however often somebody asks for one
+	minGap      = 50 * time.Millisecond // between two steps, for any number of calls of Wake
 	maxBackoff  = 15 * time.Second
 )
 
-// pace learns from the blocks how often to look for new ones: four times in the time of one, within
-// limits.
+// pace derives the polling interval from the block time: a quarter of it, within limits.
 type pace struct{ blockTime time.Duration }
 
-// firstBlockTime is believed until blocks say otherwise.
+// firstBlockTime is used before the first blocks.
 const firstBlockTime = time.Second
 
-// observe takes a stretch into account. A gap counts as no more than twice the time that blocks
-// took before it: between a chain's first block and its second, and where it was stopped, there may
-// be months, which say nothing about the next one.
+// observe updates the block time. A gap counts as at most twice the block time before it, because a
+// stop of the chain says nothing about the next blocks.
 func (p *pace) observe(from, to onchain.Block) {
 	if to.Number <= from.Number {
 		return
@@ -39,8 +37,7 @@ func (p *pace) observe(from, to onchain.Block) {
 
 func (p *pace) interval() time.Duration { return min(max(p.blockTime/4, minInterval), maxInterval) }
 
-// backoff is how long to wait after failures: twice as long after each, and never the same for two
-// processes.
+// backoff is the wait after failures: it doubles each time, with jitter.
 type backoff struct{ failures int }
 
 func (b *backoff) next(base time.Duration) time.Duration {
@@ -49,17 +46,16 @@ func (b *backoff) next(base time.Duration) time.Duration {
 	return wait/2 + rand.N(wait/2+1)
 }
 
-// Wake makes Run look for new blocks now. While nodes fail it changes nothing: hints must not
-// become a storm.
+// Wake makes Run read new blocks now. It has no effect while nodes fail.
 func (f *Follower) Wake() {
 	select {
 	case f.wake <- struct{}{}:
-	default: // one is waiting
+	default: // a signal is pending
 	}
 }
 
-// Run follows the chain until ctx ends, and then returns nil. It survives everything else: what
-// fails is alarmed about and tried again, ever more slowly.
+// Run follows the chain until ctx ends, and returns nil. Failures raise alarms and are retried with
+// a backoff.
 func (f *Follower) Run(ctx context.Context) error {
 	var failing backoff
 	for {
@@ -79,7 +75,7 @@ func (f *Follower) Run(ctx context.Context) error {
 		case err == nil:
 			failing.failures = 0
 		case errors.Is(err, onchain.ErrConflict):
-			f.config.Logger.Info("somebody else moved the position: reading it again", "error", err)
+			f.config.Logger.Info("the position was moved concurrently: reading it again", "error", err)
 			wait = failing.next(minInterval)
 		default:
 			wait, wake = failing.next(f.pace.interval()), nil
@@ -90,7 +86,7 @@ func (f *Follower) Run(ctx context.Context) error {
 	}
 }
 
-// pause waits for a time or for somebody who wakes it. It gives false when ctx ended.
+// pause waits for a time or for Wake. It returns false when ctx has ended.
 func (f *Follower) pause(ctx context.Context, wait time.Duration, wake <-chan struct{}) bool {
 	select {
 	case <-ctx.Done():

@@ -11,7 +11,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
-// waits stands in for time: it hands every wait to the test, which ends it.
+// waits replaces time: the test receives and ends every wait.
 type waits struct{ asked chan wait }
 
 type wait struct {
@@ -25,15 +25,15 @@ func (w waits) after(d time.Duration) <-chan time.Time {
 	return one.over
 }
 
-// running is a rig whose follower runs.
+// running is a testChain whose follower runs.
 type running struct {
-	*rig
+	*testChain
 	waits  waits
 	cancel context.CancelFunc
 	ended  chan error
 }
 
-func run(t *testing.T, r *rig) *running {
+func run(t *testing.T, r *testChain) *running {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	run := &running{r, waits{make(chan wait)}, cancel, make(chan error, 1)}
@@ -55,52 +55,51 @@ func run(t *testing.T, r *rig) *running {
 	return run
 }
 
-// next is the wait after the step that is under way.
+// next returns the wait after the current step.
 func (r *running) next() wait { return <-r.waits.asked }
 
 func (w wait) end() { w.over <- time.Time{} }
 
 func TestRunFollowsAndCanBeWoken(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1, Finalized)
-	var told []uint64
-	r.follower.config.OnProgress = func(p Progress) { told = append(told, p.Position.Tip.Number) }
+	r := newTestChain(t, 1, Finalized)
+	var tips []uint64
+	r.follower.config.OnProgress = func(p Progress) { tips = append(tips, p.Position.Tip.Number) }
 	r.chain.MineEmpty(3)
 	running := run(t, r)
 	pause := running.next()
 	r.canonical()
 	if pause.length != minInterval {
-		t.Errorf("it waits %s", pause.length)
+		t.Errorf("first wait: got %s, want the minimum", pause.length)
 	}
-	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
+	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1)))
 	pause.end()
 	running.next()
 	r.canonical()
 
-	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(2)))
-	for range 10 { // many hints are one
+	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(2)))
+	for range 10 { // many calls count as one
 		r.follower.Wake()
 	}
 	if gap := running.next(); gap.length != minGap {
-		t.Errorf("woken, it waits %s", gap.length)
+		t.Errorf("wait after Wake: got %s, want the minimum gap", gap.length)
 	} else {
 		gap.end()
 	}
 	running.next().end()
 	r.canonical()
 	running.next()
-	if !slices.Equal(told, []uint64{3, 4, 5}) {
-		t.Errorf("it told of %v", told)
+	if !slices.Equal(tips, []uint64{3, 4, 5}) {
+		t.Errorf("progress: got tips %v, want 3, 4, 5", tips)
 	}
 }
 
-// However long nodes are down, requests become fewer, hints change nothing, and it ends when they
-// are back.
+// While nodes are down, the waits grow and Wake has no effect. The backoff ends when they are back.
 func TestRunBacksOff(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1, Finalized)
+	r := newTestChain(t, 1, Finalized)
 	r.mustSettle()
-	r.nodes[0].Tell(chaintest.Lie{HTTP: func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }})
+	r.nodes[0].SetLie(chaintest.Lie{HTTP: func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }})
 	running := run(t, r)
 	longest := time.Duration(0)
 	for i := range 20 {
@@ -113,11 +112,11 @@ func TestRunBacksOff(t *testing.T) {
 		pause.end()
 	}
 	if longest < maxBackoff/2 {
-		t.Errorf("the longest wait is %s", longest)
+		t.Errorf("longest wait: got %s, want about the maximum", longest)
 	}
-	r.nodes[0].Tell(chaintest.Lie{})
-	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
-	running.next().end() // one more that failed before
+	r.nodes[0].SetLie(chaintest.Lie{})
+	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1)))
+	running.next().end() // one step that failed before
 	for {
 		pause := running.next()
 		if pause.length <= minInterval {
@@ -130,14 +129,14 @@ func TestRunBacksOff(t *testing.T) {
 
 func TestRunGoesOnAfterAConflict(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1, Finalized)
+	r := newTestChain(t, 1, Finalized)
 	r.mustSettle()
 	r.ledger.failure = onchain.ErrConflict
-	r.chain.Mine(chaintest.FundingLog(chaintest.TermsNumber(1)))
+	r.chain.Mine(chaintest.FundingLog(chaintest.Terms(1)))
 	running := run(t, r)
 	pause := running.next()
 	if pause.length > minInterval {
-		t.Errorf("it waits %s", pause.length)
+		t.Errorf("wait after a conflict: got %s, want at most the minimum interval", pause.length)
 	}
 	r.ledger.mutex.Lock()
 	r.ledger.failure = nil
@@ -164,8 +163,7 @@ func TestIntervalFollowsTheBlocks(t *testing.T) {
 	}
 }
 
-// The first block of a chain may be dated long before the second, and a chain may have been
-// stopped.
+// The first block of a chain may be much older than the second, and a chain may have been stopped.
 func TestAGapIsNoPace(t *testing.T) {
 	t.Parallel()
 	var p pace
@@ -178,11 +176,11 @@ func TestAGapIsNoPace(t *testing.T) {
 		step(1+i, time.Second)
 	}
 	if got := p.interval(); got > 300*time.Millisecond {
-		t.Errorf("five blocks after a gap it looks every %s", got)
+		t.Errorf("interval five blocks after a gap: got %s, want at most 300ms", got)
 	}
 	step(6, time.Hour)
 	if got := p.interval(); got > 500*time.Millisecond {
-		t.Errorf("one gap made it look every %s", got)
+		t.Errorf("interval after a gap: got %s, want at most 500ms", got)
 	}
 }
 
@@ -191,12 +189,12 @@ func TestFinalityIsReadAndWritten(t *testing.T) {
 	for text, want := range map[string]Finality{"finalized": Finalized, "1": 1, "64": 64} {
 		got, err := ParseFinality(text)
 		if err != nil || got != want || got.String() != text {
-			t.Errorf("%s: %v, %v", text, got, err)
+			t.Errorf("parse %s: got %v, %v, want the same text", text, got, err)
 		}
 	}
 	for _, text := range []string{"", "0", "-1", "1.5", "latest", "99999999999"} {
 		if got, err := ParseFinality(text); err == nil {
-			t.Errorf("%q is %v", text, got)
+			t.Errorf("parse %q: got %v, want an error", text, got)
 		}
 	}
 }

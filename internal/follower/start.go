@@ -13,17 +13,15 @@ import (
 )
 
 const (
-	// startMargin is how long before the first draft following begins: clocks differ, the chain's
-	// included.
+	// startMargin is how long before the first draft following begins, because clocks differ.
 	startMargin = time.Hour
-	// startDepth is how far below the head following begins where nothing is known to be final, so
-	// that the start itself is not replaced.
+	// startDepth is how far below the head following begins if no block is final, so that the start
+	// is not replaced.
 	startDepth = 128
 )
 
-// begin chooses the block after which to follow: the last one from before anything could concern
-// the service. A start that is too late would lose what came before it, so as many nodes must have
-// that block as for money.
+// begin chooses the block after which to follow: the last one before the first draft. A late start
+// would miss events, so as many nodes must agree on the block as for money.
 func (f *Follower) begin(ctx context.Context) (onchain.Position, error) {
 	interest, err := f.ledger.EarliestInterest(ctx)
 	if err != nil {
@@ -48,10 +46,10 @@ func (f *Follower) begin(ctx context.Context) (onchain.Position, error) {
 	return position, ledgerFault(err)
 }
 
-// lastBefore finds the last settled block that is not younger than a time, or the first block of
-// all.
+// lastBefore returns the last settled block that is not younger than a time, or the first block of
+// the chain.
 func (f *Follower) lastBefore(ctx context.Context, node *chain.Node, moment time.Time) (onchain.Block, error) {
-	v, err := f.look(ctx, node, 0)
+	v, err := f.readHead(ctx, node, 0)
 	if err != nil {
 		return onchain.Block{}, err
 	}
@@ -79,7 +77,7 @@ func (f *Follower) lastBefore(ctx context.Context, node *chain.Node, moment time
 	return headers[0].Block, nil
 }
 
-// vouchedFor wants enough nodes to have a block, from the same time.
+// vouchedFor requires enough nodes to have a block with its time.
 func (f *Follower) vouchedFor(ctx context.Context, block onchain.Block) error {
 	type sighting struct {
 		hash sortie.Hash

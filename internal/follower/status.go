@@ -15,63 +15,61 @@ import (
 
 // The kinds of an [Alarm].
 const (
-	AlarmUnreachable   = "unreachable"    // a node, or with no name every node, does not answer
-	AlarmNodeError     = "node_error"     // a node answers that it will not
-	AlarmBadAnswer     = "bad_answer"     // a node's answer cannot be true, and was refused
-	AlarmWrongChain    = "wrong_chain"    // a node is of another chain now
-	AlarmClock         = "clock_ahead"    // blocks claim to be from the future
-	AlarmBehind        = "behind"         // no node has the blocks that were followed already
+	AlarmUnreachable   = "unreachable"    // a node, or without a subject every node, does not answer
+	AlarmNodeError     = "node_error"     // a node returns an error
+	AlarmBadAnswer     = "bad_answer"     // a node's answer is impossible, and was refused
+	AlarmWrongChain    = "wrong_chain"    // a node is on another chain
+	AlarmClock         = "clock_ahead"    // the time of a block is in the future
+	AlarmBehind        = "behind"         // no node has the followed blocks
 	AlarmStalled       = "stalled"        // no new block for long
-	AlarmReplaced      = "chain_replaced" // a node's chain has no block in common with the one that was followed
+	AlarmReplaced      = "chain_replaced" // a node's chain has none of the followed blocks
 	AlarmDisagree      = "nodes_disagree" // nodes contradict each other: what depends on it waits
 	AlarmQuorumMissing = "quorum_missing" // too few nodes answer: what depends on it waits
-	AlarmNoFinality    = "no_finality"    // the node does not say what is final: nothing locks
-	AlarmFinality      = "bad_finality"   // what the node says is final cannot be: it was ignored
-	AlarmLedger        = "ledger"         // what was read could not be stored
+	AlarmNoFinality    = "no_finality"    // the node names no final block: nothing locks
+	AlarmFinality      = "bad_finality"   // the node's final block is impossible, and was ignored
+	AlarmLedger        = "ledger"         // the ledger refused what was read
 )
 
-// AlarmKinds lists all of them, for metrics that start at 0.
+// AlarmKinds lists the kinds, for metrics that start at 0.
 var AlarmKinds = []string{
 	AlarmUnreachable, AlarmNodeError, AlarmBadAnswer, AlarmWrongChain, AlarmClock, AlarmBehind, AlarmStalled, AlarmReplaced,
 	AlarmDisagree, AlarmQuorumMissing, AlarmNoFinality, AlarmFinality, AlarmLedger,
 }
 
-// alarmLife is how long an alarm about a node lasts that is neither repeated nor disproved, because
-// the node is not asked.
+// alarmLife is how long an alarm about a node lasts that is no longer asked.
 const alarmLife = 5 * time.Minute
 
-// Alarm is something wrong with the chain or its nodes that still holds. It ends by itself when the
-// cause does.
+// Alarm is a current problem with the chain or its nodes. It ends with its cause.
 type Alarm struct {
 	Kind    string
-	Subject string // the name of a node, or what nodes were asked about; empty: the chain
-	Detail  string // for people
+	Subject string // a node's name, or a topic of several nodes; empty: the chain
+	Detail  string // free text
 	Since   time.Time
-	Last    time.Time // when it was noticed last
-	Count   int       // how often it was noticed
+	Last    time.Time // when it was last raised
+	Count   int       // how often it was raised
 }
 
-// Status says how following goes.
+// Status is the state of a follower.
 type Status struct {
-	Node         string    // that was asked last and served
+	Node         string    // the node that answered last
 	Head         uint64    // newest block of that node
 	Tip          uint64    // newest block whose events are applied
-	TipTime      time.Time // that the tip's block claims
+	TipTime      time.Time // of the tip
 	Final        uint64
-	Lag          uint64 // blocks that the node has and that are not applied yet
+	Lag          uint64 // blocks of the node that are not applied yet
 	Interval     time.Duration
-	LastAnswer   time.Time // when a node served last; zero: never
+	LastAnswer   time.Time // zero: no node has answered
 	LastProgress time.Time // when a new block was applied; zero: never
 	Blocks       uint64    // applied by this process, like the counters below
 	Events       uint64
 	Reorgs       uint64
 	DeepestReorg uint64 // blocks
-	Deepened     uint64 // fundings and refunds that went deeper
+	Confirmed    uint64 // confirmed fundings and refunds
 	Alarms       []Alarm
-	AlarmCounts  map[string]uint64 // how often each kind was raised, those that ended included
+	AlarmCounts  map[string]uint64 // how often each kind was raised, including ended alarms
 }
 
-// Words of [Status.State].
+// Values of [Status.State].
 const (
 	StateOK           = "ok"
 	StateUnavailable  = "unavailable"
@@ -79,8 +77,7 @@ const (
 	StateDisagreement = "disagreement"
 )
 
-// State is the status in one word. While nodes disagree, or give what cannot be true, that is the
-// word, whatever else is wrong.
+// State is the status in one word. Disagreement of nodes and impossible answers take precedence.
 func (s Status) State() string {
 	rank := map[string]int{StateOK: 0, StateBehind: 1, StateUnavailable: 2, StateDisagreement: 3}
 	worst := StateOK
@@ -92,7 +89,7 @@ func (s Status) State() string {
 		case AlarmBehind, AlarmStalled:
 			state = StateBehind
 		case AlarmNoFinality:
-			state = StateOK // a chain may be too young for it; what waits for it says so itself
+			state = StateOK // a chain may be too young for it
 		}
 		if rank[state] > rank[worst] {
 			worst = state
@@ -101,7 +98,7 @@ func (s Status) State() string {
 	return worst
 }
 
-// monitor is what a follower lets others see while it works.
+// monitor holds the status and the alarms of a follower.
 type monitor struct {
 	now func() time.Time
 	log *slog.Logger
@@ -118,7 +115,7 @@ func newMonitor(now func() time.Time, log *slog.Logger) *monitor {
 	return &monitor{now: now, log: log, alarms: make(map[alarmKey]*Alarm), counts: make(map[string]uint64)}
 }
 
-// raise notes that something is wrong. The log tells of it once, until it has ended.
+// raise adds or repeats an alarm. It is logged once, until it ends.
 func (m *monitor) raise(kind, subject, detail string) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
@@ -149,15 +146,14 @@ func (m *monitor) clear(subject string, kinds ...string) {
 	}
 }
 
-// What nodes are asked about together.
+// Topics about which several nodes are asked.
 const (
 	aboutFinality = "finality"
 	aboutFundings = "fundings"
 	aboutMissions = "missions"
 )
 
-// settle raises the alarms that doubts about a subject call for, and ends those that they no longer
-// do.
+// settle raises the alarms for doubts about a topic, and ends those that no longer apply.
 func (m *monitor) settle(subject string, doubts error) {
 	for kind, class := range map[string]error{
 		AlarmDisagree: chain.ErrNodesDisagree, AlarmQuorumMissing: chain.ErrQuorumMissing, AlarmBadAnswer: chain.ErrBadAnswer,
@@ -170,8 +166,8 @@ func (m *monitor) settle(subject string, doubts error) {
 	}
 }
 
-// expire forgets alarms about what nobody looks at any more. Those about the whole chain are ended
-// by who raised them.
+// expire removes alarms about nodes that are no longer asked. Those about the whole chain are ended
+// explicitly.
 func (m *monitor) expire() {
 	now := m.now()
 	maps.DeleteFunc(m.alarms, func(key alarmKey, alarm *Alarm) bool { return key.subject != "" && now.Sub(alarm.Last) > alarmLife })

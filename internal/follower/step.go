@@ -11,13 +11,13 @@ import (
 	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
-// sight is what a node says about its chain at one moment.
-type sight struct {
-	node    *chain.Node
-	head    *chain.Header
-	tip     *chain.Header // its block at the height of ours; nil: it has none
-	final   *chain.Header // with its finalized tag; nil: see unfinal
-	unfinal error         // why it names no final block
+// headView is a node's view of its chain at one moment.
+type headView struct {
+	node     *chain.Node
+	head     *chain.Header
+	tip      *chain.Header // its block at the height of the ledger's tip; nil: it has none
+	final    *chain.Header // by its finalized tag; nil: see finalErr
+	finalErr error         // why it names no final block
 }
 
 var errFromTheFuture = errors.New("a block claims to be from the future: check this machine's clock")
@@ -27,31 +27,31 @@ func (f *Follower) ask(ctx context.Context, node *chain.Node, calls []chain.Call
 	return node.BatchOn(ctx, f.chainID, calls)
 }
 
-// look asks a node for its head, its final block and its block at the height of our tip.
-func (f *Follower) look(ctx context.Context, node *chain.Node, tip uint64) (sight, error) {
+// readHead reads a node's head, its final block and its block at the height of the tip.
+func (f *Follower) readHead(ctx context.Context, node *chain.Node, tip uint64) (headView, error) {
 	calls := []chain.Call{chain.HeaderCall(chain.TagLatest), chain.HeaderCall(chain.HexNumber(tip))}
-	if f.config.Finality == Finalized { // others may not know the tag, and refuse everything for it
+	if f.config.Finality == Finalized { // nodes without the tag may refuse the whole batch
 		calls = append(calls, chain.HeaderCall(chain.TagFinalized))
 	}
 	replies, err := f.ask(ctx, node, calls)
 	if err != nil {
-		return sight{}, err
+		return headView{}, err
 	}
-	v := sight{node: node}
+	v := headView{node: node}
 	if v.head, err = replies[0].AnyHeader(); err != nil {
-		return sight{}, fmt.Errorf("%s: the newest block: %w", node.Name(), err)
+		return headView{}, fmt.Errorf("%s: the newest block: %w", node.Name(), err)
 	}
 	if v.tip, err = replies[1].Header(tip); err != nil && !errors.Is(err, chain.ErrAbsent) {
-		return sight{}, fmt.Errorf("%s: %w", node.Name(), err)
+		return headView{}, fmt.Errorf("%s: %w", node.Name(), err)
 	}
 	if len(replies) > 2 {
-		v.final, v.unfinal = replies[2].AnyHeader()
+		v.final, v.finalErr = replies[2].AnyHeader()
 	}
 	f.config.OnHead(v.head.Number, v.head.Time)
 	return v, f.plausible(v.head)
 }
 
-// plausible refuses a block from the future.
+// plausible refuses a block whose time is in the future.
 func (f *Follower) plausible(h *chain.Header) error {
 	if lead := h.Time.Sub(f.config.Clock()); lead > f.config.MaxClockLead {
 		return fmt.Errorf("%w: block %d is %s ahead", errFromTheFuture, h.Number, lead.Round(time.Second))
@@ -61,7 +61,7 @@ func (f *Follower) plausible(h *chain.Header) error {
 
 // stepOn does one step with a node.
 func (f *Follower) stepOn(ctx context.Context, node *chain.Node, was onchain.Position) (Progress, error) {
-	v, err := f.look(ctx, node, was.Tip.Number)
+	v, err := f.readHead(ctx, node, was.Tip.Number)
 	if err != nil {
 		return Progress{}, err
 	}
@@ -76,12 +76,12 @@ func (f *Follower) stepOn(ctx context.Context, node *chain.Node, was onchain.Pos
 	f.stuck.news = f.stuck.news || v.head.Number > was.Tip.Number || v.tip.Hash != was.Tip.Hash
 	f.noteFinality(v, was)
 
-	after, err := f.meet(ctx, v, was)
+	after, err := f.commonAncestor(ctx, v, was)
 	if err != nil {
 		return Progress{}, err
 	}
 	progress := Progress{Position: was, Head: v.head.Number, Reorg: was.Tip.Number - after.Number}
-	for s, err := range f.stretches(ctx, v, after) {
+	for s, err := range f.blockRanges(ctx, v, after) {
 		if err == nil {
 			err = f.apply(ctx, v, s, &progress)
 		}
@@ -95,35 +95,34 @@ func (f *Follower) stepOn(ctx context.Context, node *chain.Node, was onchain.Pos
 	progress.More = progress.Position.Tip.Number < v.head.Number
 	f.noteProgress(v, was, progress)
 	f.agreeOnFinal(ctx, v)
-	err = f.deepen(ctx, v, &progress)
+	err = f.confirmPending(ctx, v, &progress)
 	return progress, err
 }
 
-// stretch is a piece of the chain that was read and checked: what is to be added behind a block
-// that the ledger has.
-type stretch struct {
+// blockRange is a checked range of blocks after a block of the ledger.
+type blockRange struct {
 	after  onchain.Block
 	blocks []onchain.Block
 	events []onchain.Event
 }
 
-func (s stretch) tip() onchain.Block {
+func (s blockRange) tip() onchain.Block {
 	if len(s.blocks) == 0 {
 		return s.after
 	}
 	return s.blocks[len(s.blocks)-1]
 }
 
-// meet finds the block behind which the node's chain is to be read: our tip, or the last that both
-// have. It looks up the factories, too: after the head, because a quote's factory is stored before
-// the quote can be paid.
-func (f *Follower) meet(ctx context.Context, v sight, was onchain.Position) (onchain.Block, error) {
+// commonAncestor returns the block after which the node's chain must be read: the tip, or the last
+// common block. It also reads the factories: after the head, because a quote's factory is stored
+// before the quote can be paid.
+func (f *Follower) commonAncestor(ctx context.Context, v headView, was onchain.Position) (onchain.Block, error) {
 	factories, err := f.ledger.Factories(ctx, f.chainID)
 	if err != nil {
 		return onchain.Block{}, ledgerFault(err)
 	}
-	if !slices.Equal(factories, f.sieve.Factories) {
-		f.sieve = chain.NewLogFilter(factories)
+	if !slices.Equal(factories, f.filter.Factories) {
+		f.filter = chain.NewLogFilter(factories)
 	}
 	if v.tip.Hash == was.Tip.Hash {
 		return was.Tip, nil
@@ -131,12 +130,11 @@ func (f *Follower) meet(ctx context.Context, v sight, was onchain.Position) (onc
 	return f.lastCommon(ctx, v, was)
 }
 
-// maxEvents is how many events go into one transaction, so that other writers need not wait for
-// long.
+// maxEvents is the number of events in one transaction, so that other writers do not wait long.
 const maxEvents = 8192
 
-// apply hands a stretch to the ledger, in pieces that end with a block.
-func (f *Follower) apply(ctx context.Context, v sight, s stretch, progress *Progress) error {
+// apply stores a range in the ledger, in parts that end with a block.
+func (f *Follower) apply(ctx context.Context, v headView, s blockRange, progress *Progress) error {
 	for first := true; first || len(s.blocks) > 0; first = false {
 		position, piece := progress.Position, s.cut(maxEvents)
 		final := f.finalAt(position, piece)
@@ -159,8 +157,7 @@ func (f *Follower) apply(ctx context.Context, v sight, s stretch, progress *Prog
 	return nil
 }
 
-// worthKeeping leaves out blocks that are final for so long that the ledger would forget them at
-// once, but never the last.
+// worthKeeping omits blocks that the ledger would prune at once, but never the last.
 func worthKeeping(blocks []onchain.Block, final uint64) []onchain.Block {
 	for len(blocks) > 1 && blocks[0].Number+onchain.KeptBlocks < final {
 		blocks = blocks[1:]
@@ -168,15 +165,15 @@ func worthKeeping(blocks []onchain.Block, final uint64) []onchain.Block {
 	return blocks
 }
 
-// finalAfter is how long a new final block waits for company: the next block stores it along.
+// finalAfter is how long a new final block waits to be stored together with the next block.
 const finalAfter = 2 * time.Second
 
-// cut takes the blocks off the front of a stretch whose events do not exceed a limit, but at least
-// one block.
-func (s *stretch) cut(limit int) stretch {
+// cut removes and returns the first blocks of a range with at most so many events, but at least one
+// block.
+func (s *blockRange) cut(limit int) blockRange {
 	if len(s.events) <= limit {
 		whole := *s
-		*s = stretch{after: s.tip()}
+		*s = blockRange{after: s.tip()}
 		return whole
 	}
 	end, blocks := 0, 0
@@ -191,19 +188,19 @@ func (s *stretch) cut(limit int) stretch {
 		end = next
 		blocks++
 	}
-	piece := stretch{s.after, s.blocks[:blocks], s.events[:end]}
-	*s = stretch{piece.tip(), s.blocks[blocks:], s.events[end:]}
+	piece := blockRange{s.after, s.blocks[:blocks], s.events[:end]}
+	*s = blockRange{piece.tip(), s.blocks[blocks:], s.events[end:]}
 	return piece
 }
 
-func (f *Follower) noteProgress(v sight, was onchain.Position, progress Progress) {
+func (f *Follower) noteProgress(v headView, was onchain.Position, progress Progress) {
 	now := f.config.Clock()
 	switch {
 	case progress.Blocks > 0:
 		f.moved = now
 		f.monitor.clear("", AlarmStalled)
 	case now.Sub(f.moved) >= stallAfter:
-		f.monitor.raise(AlarmStalled, "", fmt.Sprintf("there has been no block behind block %d since %s: does the chain make blocks?", was.Tip.Number, f.moved.Format(time.RFC3339)))
+		f.monitor.raise(AlarmStalled, "", fmt.Sprintf("no block after block %d since %s: does the chain make blocks?", was.Tip.Number, f.moved.Format(time.RFC3339)))
 	}
 	if progress.Blocks > 0 && progress.Reorg == 0 {
 		f.pace.observe(was.Tip, progress.Position.Tip)

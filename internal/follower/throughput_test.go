@@ -23,8 +23,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// recorded serves a chain whose answers were written beforehand, so that what is measured is not
-// the node.
+// recorded serves prepared answers, so that the node is not measured.
 type recorded struct {
 	*httptest.Server
 	blocks [][]byte
@@ -34,20 +33,20 @@ type recorded struct {
 	receipts map[string][]byte
 }
 
-// shape says what is in a chain: so many logs in every n-th block, every m-th of them a funding.
+// shape describes a chain: so many logs in every n-th block, every m-th of them a funding.
 type shape struct{ blocks, logs, everyBlock, everyFunding int }
 
 func record(t testing.TB, s shape) *recorded {
 	t.Helper()
-	chain := chaintest.NewMemoryChain(time.Now)
+	chain := chaintest.NewChain(time.Now)
 	count := 0
 	for i := range s.blocks {
 		var logs []*types.Log
 		for j := 0; j < s.logs && i%s.everyBlock == 0; j++ {
 			if count++; count%s.everyFunding == 0 {
-				logs = append(logs, chaintest.FundingLog(chaintest.TermsNumber(count)))
+				logs = append(logs, chaintest.FundingLog(chaintest.Terms(count)))
 			} else {
-				logs = append(logs, chaintest.PaymentLog(chaintest.TermsNumber(1), count))
+				logs = append(logs, chaintest.PaymentLog(chaintest.Terms(1), count))
 			}
 		}
 		chain.Mine(logs...)
@@ -139,7 +138,7 @@ func (c *recorded) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// plainLedger keeps blocks and events in a database, and nothing else.
+// plainLedger stores blocks and events in a database.
 type plainLedger struct {
 	*memoryLedger
 	db *store.DB
@@ -186,11 +185,11 @@ func (l *plainLedger) Advance(ctx context.Context, a onchain.Advance) (moved onc
 	return moved, err
 }
 
-func (l *plainLedger) PendingConfirmations(context.Context, uint64, uint64, uint64, onchain.DeepenPlace) ([]onchain.Deepening, onchain.DeepenPlace, error) {
-	return nil, onchain.DeepenPlace{}, nil
+func (l *plainLedger) PendingConfirmations(context.Context, uint64, uint64, uint64, onchain.ConfirmationPlace) ([]onchain.Confirmation, onchain.ConfirmationPlace, error) {
+	return nil, onchain.ConfirmationPlace{}, nil
 }
 
-// bare fetches, decodes and inserts each range, and checks nothing: what no follower can do without.
+// bare reads, decodes and inserts each range without checks: the lower limit of a follower.
 func bare(t testing.TB, c *recorded, db *store.DB) {
 	node := nodesOn(t, c.URL).InUse()[0]
 	look := chain.NewLogFilter([]sortie.Address{chaintest.Factory})
@@ -216,7 +215,7 @@ func bare(t testing.TB, c *recorded, db *store.DB) {
 
 func follow(t testing.TB, c *recorded, ledger *plainLedger) *Follower {
 	ledger.interest = time.Unix(0, 0)
-	follower := NewFollower(FollowerConfig{
+	follower := New(Config{
 		Nodes: nodesOn(t, c.URL), Ledger: ledger, ChainID: chaintest.ChainID, Logger: slog.New(slog.DiscardHandler),
 	})
 	for {
@@ -230,11 +229,11 @@ func follow(t testing.TB, c *recorded, ledger *plainLedger) *Follower {
 	}
 }
 
-// BenchmarkThroughput applies a recorded chain durably, and does the same without any of the checks. The ratio of the two is
-// what following costs.
+// BenchmarkThroughput follows a recorded chain durably, and compares that with the same work
+// without checks.
 func BenchmarkThroughput(b *testing.B) {
 	for name, s := range map[string]shape{
-		"payouts":  {blocks: 4000, logs: 10, everyBlock: 1, everyFunding: 50}, // as in real life: many payouts for each mission
+		"payouts":  {blocks: 4000, logs: 10, everyBlock: 1, everyFunding: 50}, // realistic: many payouts for each mission
 		"sparse":   {blocks: 20000, logs: 10, everyBlock: 10, everyFunding: 50},
 		"thin":     {blocks: 20000, logs: 1, everyBlock: 1, everyFunding: 50}, // a header for every event
 		"fundings": {blocks: 4000, logs: 5, everyBlock: 1, everyFunding: 1},   // a receipt for every event
@@ -263,6 +262,6 @@ func TestRecordedChainIsFollowedWhole(t *testing.T) {
 	follow(t, c, ledger)
 	events, err := ledger.db.ChainEvents(t.Context(), chaintest.ChainID, 0, 1<<40)
 	if err != nil || len(events) != c.events || len(events) == 0 {
-		t.Errorf("%d events of %d, %v", len(events), c.events, err)
+		t.Errorf("got %d events, want %d (error %v)", len(events), c.events, err)
 	}
 }

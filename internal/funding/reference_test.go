@@ -219,6 +219,9 @@ func TestAuthorizationsMatchTheReferenceEncoders(t *testing.T) {
 
 func TestSettlementsMatchTheReferenceEncoders(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: takes seconds")
+	}
 	r, contract := newRandom(2), mustABI(t)
 	for i := range randomStructs {
 		s, domain, signature := r.settlement(i%21), r.domain(), r.signature()

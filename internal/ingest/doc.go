@@ -1,8 +1,8 @@
 // Package ingest reads the files that contributors upload and makes the bytes that are served.
 //
 // [Ingester] reads a file in a child process with bounded memory and time, which can open nothing:
-// a file that crashes or takes over its reader reaches only that process. [Isolation] says what
-// happens where the system cannot isolate the process.
+// a file that crashes or takes over its reader reaches only that process. [Isolation] is how
+// strictly the process is isolated from the system.
 //
 // The package knows files and hashes. It does not know submissions, contributors or HTTP.
 package ingest

@@ -59,7 +59,7 @@ func badPictures() []hostileFile {
 		}, codes: unreadable},
 		{name: "animation of 10,000 frames", declared: "image/png", data: func() []byte {
 			frames := bytes.Repeat(append(specimen.Chunk("fcTL", make([]byte, 26)), specimen.Chunk("fdAT", make([]byte, 8))...), 10_000)
-			return specimen.PNG(picture, specimen.Chunk("acTL", specimen.U32(10_000, 0)), frames)
+			return specimen.PNG(picture, specimen.Chunk("acTL", specimen.Uint32s(10_000, 0)), frames)
 		}, codes: unreadable},
 		{name: "animated WebP", declared: "image/webp", data: is(specimen.File("animated.webp")), codes: unreadable},
 		{name: "GIF of 65,535 by 65,535", declared: "image/png", data: is([]byte("GIF89a\xff\xff\xff\xff\x00\x00\x00;")), codes: wrongType},
@@ -116,7 +116,7 @@ func emptyPNG(width, height uint32, depth, colour, interlace byte) []byte {
 }
 
 func pngOf(width, height uint32, depth, colour, interlace byte, data []byte) []byte {
-	header := specimen.Chunk("IHDR", specimen.U32(width, height), []byte{depth, colour, 0, 0, interlace})
+	header := specimen.Chunk("IHDR", specimen.Uint32s(width, height), []byte{depth, colour, 0, 0, interlace})
 	return bytes.Join([][]byte{[]byte("\x89PNG\r\n\x1a\n"), header, specimen.Chunk("IDAT", data), specimen.Chunk("IEND")}, nil)
 }
 
@@ -161,6 +161,9 @@ func webpHeader(width, height uint32) []byte {
 // TestHostileFiles runs alone and its cases in sequence, because it measures the memory of this
 // process.
 func TestHostileFiles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: takes seconds")
+	}
 	ingester := newIngester(t, func(c *ingest.Config) { c.MaxBytes = 64 << 20 })
 	for _, row := range hostileFiles() {
 		t.Run(row.name, func(t *testing.T) {

@@ -18,23 +18,23 @@ func badVideos() []hostileFile {
 		{name: "10,000 boxes in each other in user data", declared: "video/mp4", data: is(specimen.InBox(video, "moov", nested(10_000, "udta", "meta")))},
 		{heavy: true, name: "400,000 boxes in sequence", declared: "video/mp4", data: is(append(video[:len(video):len(video)], bytes.Repeat(specimen.Box("free"), 400_000)...))},
 		{heavy: true, name: "800,000 boxes in sequence", declared: "video/mp4", data: is(append(video[:len(video):len(video)], bytes.Repeat(specimen.Box("free"), 800_000)...)), codes: []string{"too_complex"}},
-		{name: "times for 2^32-1 samples", declared: "video/mp4", data: is(patched(video, "stts", 4, specimen.U32(0xffffffff))), codes: unreadable},
-		{name: "a time for 2^32-1 samples at once", declared: "video/mp4", data: is(patched(video, "stts", 8, specimen.U32(0xffffffff))), codes: unreadable},
-		{name: "sizes of 2^32-1 samples", declared: "video/mp4", data: is(patched(video, "stsz", 8, specimen.U32(0xffffffff))), codes: unreadable},
-		{name: "2^32-1 samples of a gigabyte", declared: "video/mp4", data: is(patched(video, "stsz", 4, specimen.U32(1<<30, 0xffffffff))), codes: unreadable},
-		{name: "2^32-1 chunks", declared: "video/mp4", data: is(patched(video, "stco", 4, specimen.U32(0xffffffff))), codes: unreadable},
-		{name: "fragment of 2^32-1 samples", declared: "video/mp4", data: is(patched(specimen.File("fragmented.mp4"), "trun", 4, specimen.U32(0xffffffff))), codes: unreadable},
-		{name: "samples after the end of the file", declared: "video/mp4", data: is(patched(video, "stco", 8, specimen.U32(0xfffffff0))), codes: unreadable},
-		{name: "samples in the description", declared: "video/mp4", data: is(patched(video, "stco", 8, specimen.U32(uint32(description)))), codes: unreadable},
+		{name: "times for 2^32-1 samples", declared: "video/mp4", data: is(patched(video, "stts", 4, specimen.Uint32s(0xffffffff))), codes: unreadable},
+		{name: "a time for 2^32-1 samples at once", declared: "video/mp4", data: is(patched(video, "stts", 8, specimen.Uint32s(0xffffffff))), codes: unreadable},
+		{name: "sizes of 2^32-1 samples", declared: "video/mp4", data: is(patched(video, "stsz", 8, specimen.Uint32s(0xffffffff))), codes: unreadable},
+		{name: "2^32-1 samples of a gigabyte", declared: "video/mp4", data: is(patched(video, "stsz", 4, specimen.Uint32s(1<<30, 0xffffffff))), codes: unreadable},
+		{name: "2^32-1 chunks", declared: "video/mp4", data: is(patched(video, "stco", 4, specimen.Uint32s(0xffffffff))), codes: unreadable},
+		{name: "fragment of 2^32-1 samples", declared: "video/mp4", data: is(patched(specimen.File("fragmented.mp4"), "trun", 4, specimen.Uint32s(0xffffffff))), codes: unreadable},
+		{name: "samples after the end of the file", declared: "video/mp4", data: is(patched(video, "stco", 8, specimen.Uint32s(0xfffffff0))), codes: unreadable},
+		{name: "samples in the description", declared: "video/mp4", data: is(patched(video, "stco", 8, specimen.Uint32s(uint32(description)))), codes: unreadable},
 		{name: "two chunks that share their samples", declared: "video/mp4", data: is(sharedChunks(2, []byte("\x14\x06\x05\x10sixteen letters.\x80"))), codes: unreadable},
 		{name: "70,000 chunks that share their samples", declared: "video/mp4", data: is(sharedChunks(70_000, make([]byte, 60_000))), codes: unreadable},
 		{name: "fragment of 2^32-1 empty samples", declared: "video/mp4", data: is(append(specimen.File("fragmented.mp4"), emptySamples(0xffffffff)...)), codes: unreadable},
 		{name: "no description", declared: "video/mp4", data: is(video[:description]), codes: unreadable},
 		{name: "two descriptions", declared: "video/mp4", data: is(append(video[:len(video):len(video)], video[description:]...)), codes: unreadable},
 		{name: "duration of 2^63", declared: "video/mp4", data: is(longVideo(video)), codes: unreadable},
-		{name: "a sample that lasts for years", declared: "video/mp4", data: is(patched(video, "stts", 12, specimen.U32(0xffffffff))), codes: unreadable},
+		{name: "a sample that lasts for years", declared: "video/mp4", data: is(patched(video, "stts", 12, specimen.Uint32s(0xffffffff))), codes: unreadable},
 		{name: "playlist named .mp4", declared: "video/mp4", data: is([]byte("#EXTM3U\n#EXT-X-MEDIA-SEQUENCE:0\nfile:///etc/passwd\n")), codes: wrongType},
-		{name: "frames in another file", declared: "video/mp4", data: is(patched(video, "url ", 0, specimen.U32(0))), codes: unreadable},
+		{name: "frames in another file", declared: "video/mp4", data: is(patched(video, "url ", 0, specimen.Uint32s(0))), codes: unreadable},
 		{name: "video without a picture", declared: "video/mp4", data: is(patched(patched(video, "vide", -4, nil), "hdlr", 8, []byte("text"))), codes: unreadable},
 		{name: "video of 65,535 by 65,535", declared: "video/mp4", data: is(patched(video, "avc1", 24, bytes.Repeat([]byte{0xff}, 4), 2)), codes: tooMany},
 		{name: "video of JPEG files", declared: "video/mp4", data: is(patched(video, "avc1", -4, []byte("jpeg"), 2)), codes: wrongType},
@@ -74,8 +74,8 @@ func sharedChunks(chunks uint32, sample []byte) []byte {
 	video = append(append(video[:description:description], specimen.Box("mdat", sample)...), video[description:]...)
 	video = patched(video, "avcC", 4, []byte{0xfc})
 	for table, body := range map[string][]byte{
-		"stts": specimen.U32(0, 1, chunks, 1), "stsz": specimen.U32(0, uint32(len(sample)), chunks), "stsc": specimen.U32(0, 1, 1, 1, 1), "stss": specimen.U32(0, 0),
-		"stco": append(specimen.U32(0, chunks), bytes.Repeat(specimen.U32(offset), int(chunks))...),
+		"stts": specimen.Uint32s(0, 1, chunks, 1), "stsz": specimen.Uint32s(0, uint32(len(sample)), chunks), "stsc": specimen.Uint32s(0, 1, 1, 1, 1), "stss": specimen.Uint32s(0, 0),
+		"stco": append(specimen.Uint32s(0, chunks), bytes.Repeat(specimen.Uint32s(offset), int(chunks))...),
 	} {
 		video = specimen.SetBox(video, "moov/trak/mdia/minf/stbl/"+table, body)
 	}
@@ -85,8 +85,8 @@ func sharedChunks(chunks uint32, sample []byte) []byte {
 // emptySamples is a fragment of the first track with samples of length zero.
 func emptySamples(count uint32) []byte {
 	const baseIsFragment, hasDuration, hasSize = 0x20000, 8, 16
-	header := specimen.Box("tfhd", specimen.U32(baseIsFragment|hasDuration|hasSize, 1, 0, 0))
-	return specimen.Box("moof", specimen.Box("mfhd", specimen.U32(0, 9)), specimen.Box("traf", header, specimen.Box("trun", specimen.U32(0, count))))
+	header := specimen.Box("tfhd", specimen.Uint32s(baseIsFragment|hasDuration|hasSize, 1, 0, 0))
+	return specimen.Box("moof", specimen.Box("mfhd", specimen.Uint32s(0, 9)), specimen.Box("traf", header, specimen.Box("trun", specimen.Uint32s(0, count))))
 }
 
 // twoBlocks is a group with blocks of two tracks, of which the first is not described.
@@ -122,7 +122,7 @@ func longVideo(video []byte) []byte {
 	header := bytes.Index(video, []byte("mvhd")) - 4
 	description := bytes.Index(video, []byte("moov")) - 4
 	rest := video[header+8+20 : header+108]
-	long := specimen.Box("mvhd", []byte{1, 0, 0, 0}, make([]byte, 16), specimen.U32(1000, 1<<31, 0), rest)
+	long := specimen.Box("mvhd", []byte{1, 0, 0, 0}, make([]byte, 16), specimen.Uint32s(1000, 1<<31, 0), rest)
 	moov := specimen.Box("moov", long, video[header+108:])
 	return append(video[:description:description], moov...)
 }

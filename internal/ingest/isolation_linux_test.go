@@ -37,7 +37,7 @@ func init() {
 			os.Exit(1)
 		}
 		startShell()
-		fmt.Fprintln(os.Stderr, "kept in")
+		fmt.Fprintln(os.Stderr, "isolated")
 		os.Exit(1)
 	}
 	otherMains[attackedService] = runAttackedService
@@ -83,13 +83,13 @@ func runAttackedService(args []string) int {
 	config.FFmpeg = file(attackingFFmpeg)
 	attacked := ingest.New(config)
 	attacked.SetStillMemory(fakeMemory)
-	attacked.OnStderr(func(said string) { report.FFmpeg = cmp.Or(report.FFmpeg, strings.TrimSpace(said)) }) // it is started twice
+	attacked.OnStderr(func(stderr string) { report.FFmpeg = cmp.Or(report.FFmpeg, strings.TrimSpace(stderr)) }) // it is started twice
 	_, _ = attacked.Ingest(ctx, file("video.mp4"), "video/mp4")
-	for name, said := range map[string]*string{attackingChild: &report.Child, bombingChild: &report.ChildBomb} {
+	for name, result := range map[string]*string{attackingChild: &report.Child, bombingChild: &report.ChildBomb} {
 		config.Executable = file(name)
 		_ = os.WriteFile(file(secretFile), []byte("secret"), 0o600) // an earlier attack may have deleted it
 		_, err = ingest.New(config).Ingest(ctx, file("photo.jpg"), "image/jpeg")
-		*said = fmt.Sprint(err)
+		*result = fmt.Sprint(err)
 	}
 	_ = json.NewEncoder(os.Stdout).Encode(report)
 	return 0
@@ -123,14 +123,14 @@ func runSite(t *testing.T, place string, isolation ingest.Isolation) (report sit
 	}
 	dir := newSite(t)
 	service := exec.Command(filepath.Join(dir, "child"), attackedService, dir, place, isolation.String())
-	var said bytes.Buffer
-	service.Stderr = &said
+	var stderr bytes.Buffer
+	service.Stderr = &stderr
 	if os.Getuid() == 0 {
 		service.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: ordinaryUser, Gid: ordinaryUser}}
 	}
 	output, err := service.Output()
 	if err != nil || json.Unmarshal(output, &report) != nil {
-		t.Fatalf("the service ended with %v and the output %s%s", err, output, &said)
+		t.Fatalf("the service ended with %v and the output %s%s", err, output, &stderr)
 	}
 	return report
 }
@@ -202,12 +202,12 @@ func TestAttackersAreIsolated(t *testing.T) {
 			if report.Check != "<nil>" || len(report.Missing) > 0 || report.Picture != "<nil>" || report.Video != "<nil>" {
 				t.Errorf("got the check %q, missing %q, picture %q, video %q, want no error", report.Check, report.Missing, report.Picture, report.Video)
 			}
-			if report.FFmpeg != "kept in" {
-				t.Errorf("ffmpeg: got %q, want %q", report.FFmpeg, "kept in")
+			if report.FFmpeg != "isolated" {
+				t.Errorf("ffmpeg: got %q, want %q", report.FFmpeg, "isolated")
 			}
-			for name, said := range map[string]string{"the child": report.Child, "the child with threads": report.ChildBomb} {
-				if said == "<nil>" || strings.Contains(said, "escaped") {
-					t.Errorf("%s: got %q, want an error without an escape", name, said)
+			for name, result := range map[string]string{"the child": report.Child, "the child with threads": report.ChildBomb} {
+				if result == "<nil>" || strings.Contains(result, "escaped") {
+					t.Errorf("%s: got %q, want an error without an escape", name, result)
 				}
 			}
 			if want := "exit status 4"; !strings.Contains(report.Child, want) {
@@ -224,10 +224,10 @@ func TestAttacksWorkWithoutIsolation(t *testing.T) {
 	if report.Check != "<nil>" || len(report.Missing) != 1 {
 		t.Errorf("got the check %q and %q, want no error and one missing layer", report.Check, report.Missing)
 	}
-	for name, said := range map[string]string{"ffmpeg": report.FFmpeg, "the child": report.Child} {
+	for name, result := range map[string]string{"ffmpeg": report.FFmpeg, "the child": report.Child} {
 		for _, attack := range []string{"read the keystore", "read the parent's memory", "trace the parent", "signal the parent", "start a process", "open an Internet socket"} {
-			if !strings.Contains(said, attack) {
-				t.Errorf("%s: got %q, want %q to work", name, said, attack)
+			if !strings.Contains(result, attack) {
+				t.Errorf("%s: got %q, want %q to work", name, result, attack)
 			}
 		}
 	}
@@ -245,7 +245,7 @@ func TestMissingLayersOfIsolation(t *testing.T) {
 		if !report.NotIsolated || report.Picture != "<nil>" || !strings.Contains(report.Video, ingest.ErrNotIsolated.Error()) {
 			t.Errorf("got the check %q, picture %q, video %q, want a refusal of the check and the video", report.Check, report.Picture, report.Video)
 		}
-		if report.FFmpeg == "" || strings.Contains(report.FFmpeg, "escaped") || strings.Contains(report.FFmpeg, "kept in") {
+		if report.FFmpeg == "" || strings.Contains(report.FFmpeg, "escaped") || strings.Contains(report.FFmpeg, "isolated") {
 			t.Errorf("ffmpeg: got %q, want it not to be started", report.FFmpeg)
 		}
 	})

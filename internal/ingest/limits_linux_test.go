@@ -135,7 +135,7 @@ func init() {
 // When the service is killed, its children end: the system closes their standard input.
 func TestChildrenEndWithTheService(t *testing.T) {
 	t.Parallel()
-	child, fifo := badChild(t, "say so and sleep"), filepath.Join(t.TempDir(), "pid")
+	child, fifo := badChild(t, "report its pid and sleep"), filepath.Join(t.TempDir(), "pid")
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -62,7 +62,7 @@ var misbehaviours = map[string]func(){
 		}
 	},
 	"sleep": func() { time.Sleep(time.Hour) },
-	"say so and sleep": func() {
+	"report its pid and sleep": func() {
 		fmt.Fprintln(os.NewFile(9, "pid"), os.Getpid())
 		time.Sleep(time.Hour)
 	},
@@ -101,7 +101,7 @@ func report(err error) {
 		fmt.Fprintln(os.Stderr, "escaped")
 		os.Exit(3)
 	}
-	fmt.Fprintln(os.Stderr, "kept in:", err)
+	fmt.Fprintln(os.Stderr, "isolated:", err)
 	os.Exit(4)
 }
 

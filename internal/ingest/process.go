@@ -83,6 +83,10 @@ func runWithRequest(process *exec.Cmd, request childRequest) error {
 	return writeErr
 }
 
+// ErrReaderFailed is in the error, next to the *[Problem], when the file made the child process
+// crash.
+var ErrReaderFailed = errors.New("the child process failed")
+
 // childError returns the error for a child that ended without an answer.
 func (i *Ingester) childError(ctx context.Context, state *os.ProcessState, output, stderr string, cause error) error {
 	ready := strings.HasPrefix(output, childReady)
@@ -101,7 +105,7 @@ func (i *Ingester) childError(ctx context.Context, state *os.ProcessState, outpu
 		return &Problem{Code: ProblemTooComplex, Message: "reading the file takes too much memory"}
 	}
 	// Our code crashed on the file. The cause is for the log.
-	return fmt.Errorf("%w (the child process: %w: %s)", &Problem{Code: ProblemUnreadable, Message: "the file cannot be read: it is damaged"}, cause, firstLine(stderr))
+	return fmt.Errorf("%w (%w: %w: %s)", &Problem{Code: ProblemUnreadable, Message: "the file cannot be read: it is damaged"}, ErrReaderFailed, cause, firstLine(stderr))
 }
 
 func firstLine(text string) string {
@@ -121,7 +125,7 @@ func parseAnswer(output []byte) (answer childAnswer, err error) {
 	case answer.Fault != "" || !found:
 		return childAnswer{}, fmt.Errorf("read media: %s", answer.Fault)
 	case answer.Panic != "":
-		return childAnswer{}, fmt.Errorf("%w (the child process panicked: %s)", answer.Problem, answer.Panic)
+		return childAnswer{}, fmt.Errorf("%w (%w: panic: %s)", answer.Problem, ErrReaderFailed, answer.Panic)
 	case answer.Problem != nil:
 		return childAnswer{}, answer.Problem
 	}

@@ -103,8 +103,8 @@ var notTheVideo = []string{
 	"Unrecognized option", "Option not found", "Permission denied", "Operation not permitted", "No such file", "Resource temporarily unavailable",
 }
 
-// causedByVideo reports whether the video is the cause that ffmpeg returned no picture, and not that
-// ffmpeg is missing, lacks a decoder, or was killed from outside.
+// causedByVideo reports whether the video is the cause that ffmpeg returned no picture, and not
+// that ffmpeg is missing, lacks a decoder, or was killed from outside.
 func (i *Ingester) causedByVideo(state *os.ProcessState, stderr string) bool {
 	if state == nil || slices.ContainsFunc(notTheVideo, func(text string) bool { return strings.Contains(stderr, text) }) {
 		return false

@@ -42,8 +42,8 @@ func fakeFFmpeg(t *testing.T, does string) string {
 const fakeMemory = 4 << 30
 
 func init() {
-	complain := func(said string, code int) func() {
-		return func() { fmt.Fprintln(os.Stderr, said); os.Exit(code) }
+	complain := func(output string, code int) func() {
+		return func() { fmt.Fprintln(os.Stderr, output); os.Exit(code) }
 	}
 	maps.Copy(fakes, map[string]func(){
 		"cannot-decode":        complain("Invalid data found when processing input", 1),
@@ -92,6 +92,9 @@ func TestDoubtAboutVideosWithoutPicture(t *testing.T) {
 
 func TestSlowFFmpegIsNoDoubt(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: needs ffmpeg")
+	}
 	ingester := newIngester(t, func(c *ingest.Config) { c.FFmpeg, c.Timeout = fakeFFmpeg(t, "sleeps"), 15*time.Second })
 	ingester.SetStillMemory(fakeMemory)
 	result, err := ingester.Ingest(t.Context(), writeFile(t, specimen.File("plain.mp4")), "video/mp4")

@@ -138,12 +138,12 @@ func testRescue(t *testing.T, b *bench) {
 	queue.pace.jobTimeout, queue.pace.rescueAfter = 10*time.Second, 20*time.Second
 	b.refund(queue, "draft_a")
 	b.killWorkers()
-	b.refund(queue, "draft_a") // waits behind the dead one
+	b.refund(queue, "draft_a") // waits for the dead one
 	work := newRecorder()
 	b.run(queue, Work{Refund: work.refund})
 	b.awaitEmpty()
 	if done := work.all(); len(done) != 2 {
-		t.Errorf("worked %d jobs, want the dead one's and the one behind it", len(done))
+		t.Errorf("worked %d jobs, want the dead one's and the one after it", len(done))
 	}
 }
 

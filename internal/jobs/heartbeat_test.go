@@ -139,7 +139,7 @@ func (b *bench) awaitRows(query string, want int) {
 	for {
 		var got int
 		if err := b.db.QueuePool().Postgres.QueryRow(context.Background(), query).Scan(&got); err != nil {
-			b.Fatalf("%s: %v", query, err)
+			b.Fatalf("query %s: %v", query, err)
 		}
 		if got == want {
 			return

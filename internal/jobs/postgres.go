@@ -37,7 +37,7 @@ var migrationTurn = []string{
 	"SELECT pg_advisory_xact_lock(7236834210042)",
 }
 
-// takeTurn holds the turn in a transaction beside those of the migrations: some of these cannot run
+// takeTurn holds a lock in a transaction of its own while it migrates: some migrations cannot run
 // in one.
 func takeTurn(ctx context.Context, pool *pgxpool.Pool, migrate func(context.Context) error) error {
 	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {

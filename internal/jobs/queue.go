@@ -52,7 +52,7 @@ func Open(ctx context.Context, db *store.DB, logger *slog.Logger) (*Queue, error
 // Refund has the money of a draft's mission sent back, once the transaction is committed. A refund
 // of the same draft that still waits serves for both.
 func (q *Queue) Refund(tx *store.Tx, draftID string) error {
-	err := q.enqueue(tx, func(behind int64) river.JobArgs { return refundArgs{DraftID: draftID, Behind: behind} })
+	err := q.enqueue(tx, func(after int64) river.JobArgs { return refundArgs{DraftID: draftID, After: after} })
 	if err != nil {
 		return fmt.Errorf("enqueue refund of %s: %w", draftID, err)
 	}
@@ -62,36 +62,35 @@ func (q *Queue) Refund(tx *store.Tx, draftID string) error {
 // Check has a submission looked at, once the transaction is committed. A check of the same
 // submission that still waits serves for both.
 func (q *Queue) Check(tx *store.Tx, submissionID string) error {
-	err := q.enqueue(tx, func(behind int64) river.JobArgs { return checkArgs{SubmissionID: submissionID, Behind: behind} })
+	err := q.enqueue(tx, func(after int64) river.JobArgs { return checkArgs{SubmissionID: submissionID, After: after} })
 	if err != nil {
 		return fmt.Errorf("enqueue check of %s: %w", submissionID, err)
 	}
 	return nil
 }
 
-// Reconcile has the missions compared with the chain soon, beside the times when that happens
-// anyway.
+// Reconcile enqueues a comparison of the missions with the chain, in addition to the periodic ones.
 func (q *Queue) Reconcile(tx *store.Tx) error {
-	if err := q.enqueue(tx, func(behind int64) river.JobArgs { return reconcileArgs{Behind: behind} }); err != nil {
+	if err := q.enqueue(tx, func(after int64) river.JobArgs { return reconcileArgs{After: after} }); err != nil {
 		return fmt.Errorf("enqueue reconcile: %w", err)
 	}
 	return nil
 }
 
 // enqueue inserts a job unless one like it waits already. One that is being worked does not count,
-// because it may have read what this transaction is about to change: the new job then waits behind
+// because it may have read what this transaction is about to change: the new job then waits for
 // it.
-func (q *Queue) enqueue(tx *store.Tx, args func(behind int64) river.JobArgs) error {
-	behind := int64(0)
+func (q *Queue) enqueue(tx *store.Tx, args func(after int64) river.JobArgs) error {
+	after := int64(0)
 	for {
-		result, err := q.engine.insert(tx, args(behind))
+		result, err := q.engine.insert(tx, args(after))
 		if err != nil {
 			return err
 		}
 		if !result.UniqueSkippedAsDuplicate || result.Job.State != rivertype.JobStateRunning {
 			return nil
 		}
-		behind = result.Job.ID
+		after = result.Job.ID
 	}
 }
 

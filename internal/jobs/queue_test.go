@@ -31,7 +31,7 @@ func testBornWithTransaction(t *testing.T, b *bench) {
 	}
 	seen := 0
 	err = b.db.Tx(context.Background(), func(tx *store.Tx) error {
-		if _, err := tx.Setting("beside", []byte("the job")); err != nil {
+		if _, err := tx.Setting("with", []byte("the job")); err != nil {
 			return err
 		}
 		return queue.Refund(tx, "draft_kept")
@@ -99,7 +99,7 @@ func testOneWaits(t *testing.T, b *bench) {
 	}
 }
 
-func testBehind(t *testing.T, b *bench) {
+func testAfter(t *testing.T, b *bench) {
 	queue := b.open()
 	begun, finished := make(chan struct{}, 8), make(chan struct{})
 	finish := sync.OnceFunc(func() { close(finished) })

@@ -13,8 +13,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// openSQLite puts River on the store's own writing connection. The pool hands it to whoever waits,
-// so that neither River nor the store meets a locked database, and neither starves the other.
+// openSQLite puts River on the store's own writing connection. The pool hands it out in order, so
+// that neither River nor the store finds a locked database, and neither starves the other.
 func openSQLite(writer *sql.DB, log *slog.Logger) (engine, error) {
 	return newOnRiver(onRiver[*sql.Tx]{
 		driver:   soleDriver{riversqlite.New(writer)},
@@ -26,8 +26,8 @@ func openSQLite(writer *sql.DB, log *slog.Logger) (engine, error) {
 	}, log)
 }
 
-// reclaim makes jobs that are being worked wait again: before this process begins, whoever began
-// them is dead. River would wait until they had taken longer than they may.
+// reclaim makes jobs that are being worked wait again: the process that
+// began them is dead. River would wait until their timeout.
 func reclaim(ctx context.Context, writer *sql.DB) error {
 	_, err := writer.ExecContext(ctx, "UPDATE river_job SET state = 'available', attempt = max(attempt - 1, 0) WHERE state = 'running'")
 	if err != nil {
@@ -38,8 +38,8 @@ func reclaim(ctx context.Context, writer *sql.DB) error {
 
 // soleDriver is River's driver for a database that belongs to one process. River's processes agree
 // on a leader by writing to the database every few seconds; each write would be a flush of the
-// disk, and a process that comes back after a kill would wait for its own election to expire. Here,
-// whoever asks is the leader. Nor does anybody need to be notified across processes.
+// disk, and a process that comes back after a kill would wait for its own election to expire. Here
+// there is one process: it is the leader, and no other needs notifications.
 type soleDriver struct{ *riversqlite.Driver }
 
 func (d soleDriver) GetExecutor() riverdriver.Executor { return soleExecutor{d.Driver.GetExecutor()} }

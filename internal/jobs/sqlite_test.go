@@ -16,8 +16,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// TestSQLiteUnderLoad has the queue and everybody else write as fast as they can: nobody may meet a
-// locked database.
+// TestSQLiteUnderLoad has the queue and others write as fast as they can: none may find a locked
+// database.
 func TestSQLiteUnderLoad(t *testing.T) {
 	t.Parallel()
 	url := sqliteURL(t)
@@ -66,8 +66,8 @@ func TestSQLiteUnderLoad(t *testing.T) {
 	}
 }
 
-// TestSQLiteRestart has a check begin again at once that a process was killed over a moment ago:
-// nobody else can be at it.
+// TestSQLiteRestart checks that a job of a killed process is begun again at once: no other process
+// can be working on it.
 func TestSQLiteRestart(t *testing.T) {
 	t.Parallel()
 	url := sqliteURL(t)

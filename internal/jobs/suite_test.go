@@ -48,14 +48,14 @@ func runSuite(t *testing.T, newURL func(testing.TB) string) {
 		{"a job is born with its transaction or not at all", testBornWithTransaction},
 		{"every job takes effect once", testOnce},
 		{"a refund that waits serves for all who ask", testOneWaits},
-		{"a refund asked for while one is worked comes after it", testBehind},
+		{"a refund asked for while one is worked comes after it", testAfter},
 		{"a refund may be asked for again after it ended", testAgain},
 		{"a failed job is tried again, later and later", testBackoff},
 		{"a refund is never given up", testNeverGivenUp},
 		{"a check is tried until it is done", testCheck},
 		{"a panic costs one attempt", testPanic},
 		{"a job that a dead process began is begun again", testRescue},
-		{"a job that a dead process began is kept for whoever can do it", testRescueOthers},
+		{"a job that a dead process began is kept for a process that can do it", testRescueOthers},
 		{"a stop lets the job under way end", testStopWaits},
 		{"a job that a stop interrupted starts over", testStopInterrupts},
 		{"missions are reconciled at the start, once a period, and on demand", testReconcile},
@@ -188,7 +188,7 @@ func (b *bench) reconcile(queue *Queue) {
 	}
 }
 
-// count asks the database behind the queue's back.
+// count counts jobs in the database, not through the queue.
 func (b *bench) count(where string) (n int) {
 	b.Helper()
 	statement := "SELECT COUNT(*) FROM river_job WHERE " + where
@@ -199,7 +199,7 @@ func (b *bench) count(where string) (n int) {
 		err = pool.SQLite.QueryRow(statement).Scan(&n)
 	}
 	if err != nil {
-		b.Fatalf("%s: %v", statement, err)
+		b.Fatalf("run %s: %v", statement, err)
 	}
 	return n
 }
@@ -213,7 +213,7 @@ func (b *bench) exec(statement string) {
 		_, err = pool.SQLite.Exec(statement)
 	}
 	if err != nil {
-		b.Fatalf("%s: %v", statement, err)
+		b.Fatalf("run %s: %v", statement, err)
 	}
 }
 
@@ -223,8 +223,7 @@ func (b *bench) awaitEmpty() {
 	b.awaitNone("state <> 'completed'")
 }
 
-// awaitNone returns when there are no such jobs. The queue tells nobody when that is, so it is
-// asked.
+// awaitNone polls until there are no such jobs.
 func (b *bench) awaitNone(where string) {
 	b.Helper()
 	again := time.NewTicker(5 * time.Millisecond)

@@ -40,7 +40,7 @@ type pace struct {
 	heartbeat             time.Duration // between signs of life of a process that works jobs on PostgreSQL
 	deadAfter             time.Duration // without a sign of life, after which others take the jobs of a process
 	firstRetry, lastRetry time.Duration
-	patience              int           // failures of a job that are kept with it; it goes on after that, without adding to the list
+	patience              int           // failures of a job that are stored with it; later ones are not stored
 	refundPoll            time.Duration // between looks for refunds, where nothing tells of them
 	reconcilePoll         time.Duration
 	checkPoll             time.Duration
@@ -132,7 +132,7 @@ func (q *Queue) addWorkers(workers *river.Workers, work Work) {
 // refundArgs are how a refund is kept in the queue.
 type refundArgs struct {
 	DraftID string `json:"draftId"`
-	Behind  int64  `json:"behind,omitempty"` // the job that was being worked when this was asked for
+	After   int64  `json:"after,omitempty"` // the job that was being worked when this was asked for
 }
 
 func (refundArgs) Kind() string { return "refund" }
@@ -149,7 +149,7 @@ var whileUnfinished = river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobSta
 // checkArgs are how the check of a submission is kept in the queue.
 type checkArgs struct {
 	SubmissionID string `json:"submissionId"`
-	Behind       int64  `json:"behind,omitempty"`
+	After        int64  `json:"after,omitempty"`
 }
 
 func (checkArgs) Kind() string { return "check" }
@@ -158,7 +158,7 @@ func (checkArgs) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{Queue: checkQueue, MaxAttempts: math.MaxInt16, UniqueOpts: whileUnfinished}
 }
 
-// untilDone works jobs that are never given up: there is money in them, or somebody's work.
+// untilDone works jobs that are never given up: they concern money or a contribution.
 type untilDone[Args river.JobArgs] struct {
 	river.WorkerDefaults[Args]
 	work     func(ctx context.Context, args Args) error
@@ -183,7 +183,7 @@ func (w *untilDone[Args]) Work(ctx context.Context, job *river.Job[Args]) error 
 
 // reconcileArgs are how a reconcile is kept in the queue.
 type reconcileArgs struct {
-	Behind int64 `json:"behind,omitempty"`
+	After int64 `json:"after,omitempty"`
 }
 
 func (reconcileArgs) Kind() string { return "reconcile" }
@@ -193,7 +193,7 @@ func (reconcileArgs) InsertOpts() river.InsertOpts {
 }
 
 // periodicReconcile is asked for at every start, too, because a process that is restarted often
-// would otherwise never come to it; one a period is enough, whoever starts.
+// would otherwise never come to it; one a period is enough for all processes.
 func (q *Queue) periodicReconcile() *river.PeriodicJob {
 	every := q.pace.reconcileEvery
 	return river.NewPeriodicJob(river.PeriodicInterval(every),

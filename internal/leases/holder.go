@@ -11,42 +11,41 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// ErrLeaseLost says that somebody else may hold the lease now: whoever worked under it must stop.
-var ErrLeaseLost = errors.New("the lease is lost")
+// ErrLost says that another process may hold the lease: work under it must stop.
+var ErrLost = errors.New("the lease is lost")
 
-// LeaseStore is where leases are kept. A *store.DB is one.
-type LeaseStore interface {
+// Store keeps leases. *store.DB implements it.
+type Store interface {
 	AcquireLease(ctx context.Context, name, holder string, ttl time.Duration) (store.Lease, error)
 	RenewLease(ctx context.Context, lease store.Lease, ttl time.Duration) (store.Lease, error)
 	ReleaseLease(ctx context.Context, lease store.Lease) error
 }
 
-// Holder does work that one process at a time may do. It waits for the lease, works while it holds
-// it, and waits again when it was lost.
+// Holder runs work that one process at a time may do. It waits for the lease, works while it holds
+// it, and waits again after it was lost.
 //
-// A holder that was stopped for long, by the machine or a debugger, may go on working for a moment
-// after its lease went to another. That is why everything it writes must also check the lease in
-// the same transaction ([store.Tx.CheckLease]).
+// A process that was suspended may continue for a moment after its lease expired. So every write
+// must also check the lease in its transaction ([store.Tx.CheckLease]).
 type Holder struct {
-	Leases LeaseStore
-	Name   string        // of the lease: what is done
-	ID     string        // of the process, unlike any other's
-	TTL    time.Duration // after which others may take over from a holder that has died
+	Leases Store
+	Name   string        // of the lease
+	ID     string        // of the process; unique
+	TTL    time.Duration // after which others may take the lease of a process that died
 	Logger *slog.Logger  // nil: slog.Default()
 
 	now   func() time.Time                     // nil: time.Now
 	after func(time.Duration) <-chan time.Time // nil: time.After
 }
 
-// WhileLeased runs work whenever this process holds the lease. See [Holder.Run].
-func WhileLeased(ctx context.Context, leases LeaseStore, name, holder string, ttl time.Duration, work func(context.Context, store.Lease) error) error {
+// Run runs work whenever this process holds the lease. See [Holder.Run].
+func Run(ctx context.Context, leases Store, name, holder string, ttl time.Duration, work func(context.Context, store.Lease) error) error {
 	return Holder{Leases: leases, Name: name, ID: holder, TTL: ttl}.Run(ctx, work)
 }
 
-// Run calls work each time the lease is acquired. The context of work ends, with [ErrLeaseLost] as
-// its cause, as soon as the lease is lost or could not be renewed for two thirds of its time; work
-// must return then. Run ends with nil when ctx ends, and with the error of work when it returned by
-// itself; either way the lease is given back, so that others need not wait for it to expire.
+// Run calls work each time the lease is acquired. When the lease is lost, or could not be renewed
+// for two thirds of its time, the context of work ends with [ErrLost] as its cause; work must
+// return then. Run returns nil when ctx ends, and the error of work when work returns by itself. In
+// both cases it releases the lease.
 func (h Holder) Run(ctx context.Context, work func(context.Context, store.Lease) error) error {
 	h = h.withDefaults()
 	for {
@@ -55,7 +54,7 @@ func (h Holder) Run(ctx context.Context, work func(context.Context, store.Lease)
 		if err == nil {
 			h.Logger.Info("lease acquired", "lease", h.Name, "epoch", lease.Epoch)
 			err = h.hold(ctx, lease, begun, work)
-			if !errors.Is(err, ErrLeaseLost) {
+			if !errors.Is(err, ErrLost) {
 				return err
 			}
 			h.Logger.Warn("lease lost", "lease", h.Name, "epoch", lease.Epoch)
@@ -83,9 +82,9 @@ func (h Holder) withDefaults() Holder {
 	return h
 }
 
-// hold runs work and renews the lease beside it, also while work is ending: until it has ended
-// nobody else may start. Time counts from before the store was asked, so that here the lease ends
-// no later than in the store.
+// hold runs work and renews the lease meanwhile, also while work is ending, so that no other
+// process starts before. The time counts from before the request to the store, so that the lease
+// ends here no later than in the store.
 func (h Holder) hold(ctx context.Context, lease store.Lease, renewed time.Time, work func(context.Context, store.Lease) error) error {
 	working, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -107,10 +106,10 @@ func (h Holder) hold(ctx context.Context, lease store.Lease, renewed time.Time, 
 		case err == nil:
 			lease, renewed = next, asked
 		case errors.Is(err, store.ErrConflict), h.now().Sub(renewed) >= 2*h.TTL/3:
-			stop(ErrLeaseLost)
+			stop(ErrLost)
 			<-ended
-			h.release(ctx, lease) // in vain, unless the store was only out of reach
-			return ErrLeaseLost
+			h.release(ctx, lease) // fails, unless the store was only unreachable
+			return ErrLost
 		}
 	}
 }
@@ -125,7 +124,7 @@ func (h Holder) renew(ctx context.Context, lease store.Lease) (store.Lease, erro
 	return next, nil
 }
 
-// release spares others the wait. Where it fails, the lease expires.
+// release lets other processes start at once. If it fails, the lease expires.
 func (h Holder) release(ctx context.Context, lease store.Lease) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), h.TTL/3)
 	defer cancel()

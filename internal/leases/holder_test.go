@@ -16,12 +16,10 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// leaseTTL is measured with a clock that the test moves. The store's answers have a third of it in
-// real time, which no machine is too slow for.
+// leaseTTL is measured with the test's clock. The store has a third of it in real time.
 const leaseTTL = 24 * time.Hour
 
-// holders share a database and a clock that the test moves. A holder that waits has said so before
-// the clock moves.
+// holders share a database and the test's clock. The clock moves only while a holder waits.
 type holders struct {
 	t     *testing.T
 	clock *clock
@@ -44,7 +42,7 @@ func leasesOnBothEngines(t *testing.T, test func(t *testing.T, h *holders)) {
 	}
 }
 
-// process is one holder with its work, which runs until it is told to stop.
+// process is a holder with work that runs until it is stopped.
 type process struct {
 	holder leases.Holder
 	timer  chan chan time.Time // one for each wait
@@ -54,7 +52,7 @@ type process struct {
 	cause  chan error // why work had to end
 }
 
-func (h *holders) start(id string, leaseStore leases.LeaseStore) *process {
+func (h *holders) start(id string, leaseStore leases.Store) *process {
 	p := &process{timer: make(chan chan time.Time, 100), begun: make(chan store.Lease, 10), ended: make(chan error, 1), cause: make(chan error, 10)}
 	after := func(time.Duration) <-chan time.Time {
 		fire := make(chan time.Time, 1)
@@ -79,15 +77,14 @@ func (h *holders) start(id string, leaseStore leases.LeaseStore) *process {
 	return p
 }
 
-// tick lets the process's next wait end, a third of the lease's time later.
+// tick ends the process's next wait, a third of the TTL later.
 func (h *holders) tick(p *process) {
 	fire := <-p.timer
 	h.clock.advance(leaseTTL / 3)
 	fire <- h.clock.now()
 }
 
-// waits ends when the process waits once more: it has done what the last tick let it do. The wait
-// goes on.
+// waits returns when the process waits again, after the work of the last tick.
 func (p *process) waits() {
 	fire := <-p.timer
 	p.timer <- fire
@@ -97,7 +94,7 @@ func (p *process) end(t *testing.T) {
 	t.Helper()
 	p.stop()
 	if err := <-p.ended; err != nil {
-		t.Errorf("a holder that was stopped: %v", err)
+		t.Errorf("run of a stopped holder: got %v, want no error", err)
 	}
 	p.ended <- nil // for the clean-up
 }
@@ -115,17 +112,17 @@ func TestALeaseIsHeldAndHandedOver(t *testing.T) {
 			second.waits()
 		}
 		if len(second.begun) > 0 {
-			t.Fatal("two hold the lease")
+			t.Fatal("two processes hold the lease, want one")
 		}
 		first.end(t)
 		h.tick(second) // no need to wait for the end of the lease
 		if next := <-second.begun; next.Epoch <= lease.Epoch {
-			t.Errorf("epoch %d after %d", next.Epoch, lease.Epoch)
+			t.Errorf("got epoch %d after %d, want a higher one", next.Epoch, lease.Epoch)
 		}
 	})
 }
 
-// flaky is a store whose renewals fail while the database is out of reach.
+// flaky is a store whose renewals fail while it is down.
 type flaky struct {
 	*store.DB
 	down atomic.Bool
@@ -158,25 +155,25 @@ func TestWorkEndsBeforeALeaseThatCannotBeRenewed(t *testing.T) {
 		h.tick(first) // a single failure ends nothing
 		first.waits()
 		if len(first.cause) > 0 {
-			t.Fatal("one failed renewal ended the work")
+			t.Fatal("work ended after one failed renewal, want it to continue")
 		}
 		h.tick(first)
-		if cause := <-first.cause; !errors.Is(cause, leases.ErrLeaseLost) {
-			t.Errorf("the work ended because of %v", cause)
+		if cause := <-first.cause; !errors.Is(cause, leases.ErrLost) {
+			t.Errorf("cause of the end of work: got %v, want ErrLost", cause)
 		}
 		if passed := h.clock.now().Sub(renewed); passed >= leaseTTL {
-			t.Errorf("it ended %s after the last renewal, when others may have the lease of %s", passed, leaseTTL)
+			t.Errorf("work ended %s after the last renewal, want it before the TTL of %s", passed, leaseTTL)
 		}
-		first.waits() // it has tried in vain to give the lease back
+		first.waits() // it could not release the lease
 		flakyLeases.down.Store(false)
 		h.tick(first)
 		if again := <-first.begun; again.Epoch != lease.Epoch {
-			t.Errorf("the lease was free and came back with epoch %d after %d", again.Epoch, lease.Epoch)
+			t.Errorf("acquire again after the store was down: got epoch %d, want %d", again.Epoch, lease.Epoch)
 		}
 	})
 }
 
-// The clock of whoever took the lease may run ahead of ours: to us it is not over yet.
+// The clock of the other process may run ahead: here the lease is not over yet.
 func TestALeaseTakenTooEarlyEndsTheWork(t *testing.T) {
 	t.Parallel()
 	leasesOnBothEngines(t, func(t *testing.T, h *holders) {
@@ -190,8 +187,8 @@ func TestALeaseTakenTooEarlyEndsTheWork(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.tick(first)
-		if cause := <-first.cause; !errors.Is(cause, leases.ErrLeaseLost) {
-			t.Errorf("the work ended because of %v", cause)
+		if cause := <-first.cause; !errors.Is(cause, leases.ErrLost) {
+			t.Errorf("cause of the end of work: got %v, want ErrLost", cause)
 		}
 	})
 }
@@ -202,19 +199,19 @@ func TestALeaseThatWasTakenEndsTheWork(t *testing.T) {
 		first := h.start("first", h.db)
 		old := <-first.begun
 		first.waits()
-		h.clock.advance(2 * leaseTTL) // the process was stopped for so long
+		h.clock.advance(2 * leaseTTL) // the process was suspended
 		second := h.start("second", h.db)
 		<-second.begun
 		err := h.db.Tx(t.Context(), func(tx *store.Tx) error { return tx.CheckLease(old) })
 		if !errors.Is(err, store.ErrConflict) {
-			t.Errorf("a write of the old holder: %v", err)
+			t.Errorf("write of the old holder: got %v, want ErrConflict", err)
 		}
 		h.tick(first)
-		if cause := <-first.cause; !errors.Is(cause, leases.ErrLeaseLost) {
-			t.Errorf("the work ended because of %v", cause)
+		if cause := <-first.cause; !errors.Is(cause, leases.ErrLost) {
+			t.Errorf("cause of the end of work: got %v, want ErrLost", cause)
 		}
 		if len(second.cause) > 0 {
-			t.Error("the old holder ended the new one's lease")
+			t.Error("the old holder released the new one's lease, want it held")
 		}
 	})
 }
@@ -223,17 +220,17 @@ func TestWorkThatFailsGivesTheLeaseBack(t *testing.T) {
 	t.Parallel()
 	leasesOnBothEngines(t, func(t *testing.T, h *holders) {
 		broken := errors.New("broken")
-		err := leases.WhileLeased(t.Context(), h.db, "work", "first", leaseTTL, func(context.Context, store.Lease) error { return broken })
+		err := leases.Run(t.Context(), h.db, "work", "first", leaseTTL, func(context.Context, store.Lease) error { return broken })
 		if !errors.Is(err, broken) {
-			t.Errorf("Run: %v", err)
+			t.Errorf("run: got %v, want no error", err)
 		}
 		if _, err := h.db.AcquireLease(t.Context(), "work", "second", leaseTTL); err != nil {
-			t.Errorf("the lease is still held: %v", err)
+			t.Errorf("acquire after the release: got %v, want no error", err)
 		}
 	})
 }
 
-// However often holders come and go, at most one works.
+// At most one of many holders works at a time.
 func TestOneWorksAtATime(t *testing.T) {
 	t.Parallel()
 	leasesOnBothEngines(t, func(t *testing.T, h *holders) {
@@ -247,7 +244,7 @@ func TestOneWorksAtATime(t *testing.T) {
 						WithTime(h.clock.now, func(time.Duration) <-chan time.Time { return time.After(time.Millisecond) })
 					err := holder.Run(t.Context(), func(context.Context, store.Lease) error {
 						if working.Add(1) != 1 {
-							t.Error("two work at once")
+							t.Error("two processes work at once, want one")
 						}
 						worked.Add(1)
 						working.Add(-1)
@@ -272,7 +269,7 @@ func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
 func sqliteDatabase(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "sortie.db") }
 
-// clock is time that the test moves.
+// clock is the test's clock.
 type clock struct {
 	mutex sync.Mutex
 	time  time.Time

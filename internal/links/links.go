@@ -167,7 +167,7 @@ func (k *Keys) Verify(submissionID, variant, query string, now time.Time) (exp i
 }
 
 func errLinkInvalid() error {
-	return sortie.NewError(sortie.CodeMediaURLInvalid, "the link was not signed by this service, or was changed; use it exactly as it came")
+	return sortie.NewError(sortie.CodeMediaURLInvalid, "the link was not signed by this service, or was changed; use it exactly as received")
 }
 
 func (k *Keys) key(id string) *linkKey {

@@ -269,6 +269,9 @@ func sameValue(a, b any) bool {
 // sometimes in none that matters.
 func TestFingerprintOf10000Pairs(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("-short: rapid draws too few pairs")
+	}
 	equal, unequal := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		for range 100 {

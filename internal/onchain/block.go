@@ -43,11 +43,11 @@ type Position struct {
 	Version int64  // grows with every move
 }
 
-// Advance is one move of a position: everything above After is taken back, then Blocks and Events
-// are added. The new tip is the last of Blocks, or After where there are none.
+// Advance is one move of a position: everything above After is removed, then Blocks and Events are
+// added. The new tip is the last of Blocks, or After if there are none.
 type Advance struct {
 	ChainID     uint64
-	Was         Position // what the move was made for
+	Was         Position // the position before
 	After       Block    // Was.Tip, or below it after a reorganization
 	Blocks      []Block
 	Events      []Event
@@ -59,8 +59,8 @@ type Place struct{ Block, Index uint64 }
 
 // Incident kinds that more than one package needs. None of them halts the service.
 const (
-	// IncidentFollowerStuck is a chain that advances and cannot be followed. It ends by itself when
-	// it can.
+	// IncidentFollowerStuck is a chain that advances and cannot be followed. It is resolved when
+	// following works again.
 	IncidentFollowerStuck = "follower_stuck"
 	// IncidentEventsSetAside is a block that was followed without a part of its events.
 	IncidentEventsSetAside = "events_set_aside"

@@ -7,7 +7,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/mission"
 )
 
-// Terms are what a draft promised: what the contract must hold of its mission.
+// Terms are what a draft promised, and what the contract must hold.
 type Terms struct {
 	DraftID     string
 	MissionID   string
@@ -28,7 +28,7 @@ type Funding struct {
 	BlockHash    sortie.Hash
 	Transaction  sortie.Hash
 	LogIndex     uint64
-	ReclaimAfter uint64   // Unix seconds from which its creator may take the money back
+	ReclaimAfter uint64   // Unix seconds after which the creator may reclaim
 	Closed       *Closing // nil while the mission is open
 }
 
@@ -42,17 +42,17 @@ type Closing struct {
 	RefundDeferred bool
 }
 
-// Deepening is what the chain may say about a funded draft next.
-type Deepening struct {
+// Confirmation is the next depth that the chain may confirm for a funded draft.
+type Confirmation struct {
 	Terms
 	Funding
 	To     mission.Depth // confirmed or locked
-	Refund bool          // instead: the closing is confirmed
+	Refund bool          // confirms the closing instead
 }
 
-// DeepenPlace is where a page of [Deepening] begins: after the last of the page before, for each of
-// the lists that it is made of. The zero value is the beginning.
-type DeepenPlace struct{ Seen, Confirmed, Closed Place }
+// ConfirmationPlace is where a page of [Confirmation] begins: after the last of the page before, in
+// each of its lists. The zero value is the beginning.
+type ConfirmationPlace struct{ Seen, Confirmed, Closed Place }
 
 // Expected is what the chain should hold of a draft: its funding, or nothing.
 type Expected struct {
@@ -63,8 +63,8 @@ type Expected struct {
 // PassPage is the next part of a comparison of all unfunded drafts with the contract.
 type PassPage struct {
 	Pass        int64  // its number; 0: there is no pass
-	Block       uint64 // as of which the contract must be asked, or later
-	After, Last int64  // the drafts of the page are those after the one, up to the other
+	Block       uint64 // the contract must be read as of this block or later
+	After, Last int64  // the drafts of the page are after After, up to Last
 	End         bool   // there are no drafts after the last
 	Missions    []Expected
 }
@@ -78,7 +78,7 @@ type Vault struct {
 // CreditHolder is an account that may have a credit in a vault.
 type CreditHolder struct {
 	Factory, TokenAddress, Account sortie.Address
-	Empty                          bool // it had none when the contract was last asked
+	Empty                          bool // it had none when the contract was last read
 }
 
 // ContractMission is what a factory holds of a mission.

@@ -23,7 +23,7 @@ var errNotInstalled = errors.New("PostgreSQL 15 or later is not installed: run `
 	serverVariable + " to a server whose user may create databases")
 
 // cluster is a running PostgreSQL in a directory of its own. It listens on a Unix socket only, so
-// it needs no free port and nobody else on the machine can reach it.
+// it needs no free port and other users of the machine cannot reach it.
 type cluster struct {
 	dir       string
 	server    *exec.Cmd
@@ -33,8 +33,8 @@ type cluster struct {
 }
 
 // supervisor runs a server until its standard input ends, then stops it and removes its directory.
-// The other end of that input is held by the test binary, so a killed test run leaves nothing
-// behind.
+// The other end of that input is held by the test binary, so nothing is left after a killed
+// test run.
 const supervisor = `dir=$1; shift
 "$@" </dev/null & server=$!
 cat >/dev/null
@@ -95,7 +95,7 @@ func (c *cluster) start(binaries string) error {
 	return nil
 }
 
-// serverUser gives the directory to the user the server will run as: nobody special, unless this is
+// serverUser gives the directory to the user that the server runs as: the current one, unless it is
 // root. The server gets a process group of its own, so that an interrupt meant for the tests does
 // not end its supervisor before it has cleaned up.
 func (c *cluster) serverUser() (*syscall.SysProcAttr, error) {
@@ -104,7 +104,7 @@ func (c *cluster) serverUser() (*syscall.SysProcAttr, error) {
 	}
 	account, err := user.Lookup("postgres")
 	if err != nil {
-		account, err = user.Lookup("nobody")
+		account, err = user.LookupId("65534") // the user without rights of most systems
 	}
 	if err != nil {
 		return nil, fmt.Errorf("PostgreSQL refuses to run as root and there is no user postgres: %w", err)

@@ -49,6 +49,7 @@ func Main(m *testing.M) (exitCode int) {
 // Database makes an empty database that is dropped when the test ends, and gives its URL.
 func Database(t testing.TB) string {
 	t.Helper()
+	skipShort(t)
 	startOnce.Do(func() { serverURL, startErr = server() })
 	if startErr != nil {
 		t.Fatal(startErr)
@@ -63,6 +64,14 @@ func Database(t testing.TB) string {
 	}
 	address.Path = "/" + name
 	return address.String()
+}
+
+// skipShort skips a test under -short, which needs nothing but Go.
+func skipShort(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: needs PostgreSQL")
+	}
 }
 
 // server is the URL of the server of this test binary: the given one, or a cluster started now.
@@ -88,6 +97,6 @@ func admin(t testing.TB, statement string) {
 	}
 	defer func() { _ = db.Close() }()
 	if _, err := db.ExecContext(ctx, statement); err != nil {
-		t.Fatalf("%s: %v", statement, err)
+		t.Fatalf("run %s: %v", statement, err)
 	}
 }

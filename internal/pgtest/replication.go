@@ -20,6 +20,7 @@ type Primary struct {
 // SORTIE_TEST_POSTGRES names.
 func StartPrimary(t testing.TB) *Primary {
 	t.Helper()
+	skipShort(t)
 	server, err := startCluster()
 	if err != nil {
 		t.Fatalf("start a PostgreSQL server for this test: %v", err)
@@ -38,7 +39,7 @@ func StartPrimary(t testing.TB) *Primary {
 func (p *Primary) Exec(statement string) {
 	p.t.Helper()
 	if _, err := p.admin.Exec(statement); err != nil {
-		p.t.Fatalf("%s: %v", statement, err)
+		p.t.Fatalf("run %s: %v", statement, err)
 	}
 }
 
@@ -46,7 +47,7 @@ func (p *Primary) Exec(statement string) {
 func (p *Primary) Int(query string) (number int) {
 	p.t.Helper()
 	if err := p.admin.QueryRow(query).Scan(&number); err != nil {
-		p.t.Fatalf("%s: %v", query, err)
+		p.t.Fatalf("query %s: %v", query, err)
 	}
 	return number
 }

@@ -18,17 +18,17 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// kindFill is the kind of intents whose only effect is to use up a nonce.
+// kindFill is the kind of intents that only use a nonce.
 const kindFill = "fill-nonce"
 
-// beginNew gives nonces to queued intents while the window has room.
-func (s *Sender) beginNew(ctx context.Context, lease store.Lease, r *round) error {
+// beginNew assigns nonces to queued intents while the window has room.
+func (s *Sender) beginNew(ctx context.Context, lease store.Lease, r *tick) error {
 	room := window - len(r.waiting())
 	if r.full {
-		room = 0 // intents that are not looked at might hold the next nonce
+		room = 0 // intents that were not read may hold the next nonce
 	}
-	for _, p := range r.pursuits {
-		if p.Status != store.IntentQueued || s.memory.rests(p.Intent, r.now) {
+	for _, p := range r.intents {
+		if p.Status != store.IntentQueued || s.state.rests(p.Intent, r.now) {
 			continue
 		}
 		if room <= 0 || s.isPoor(r) {
@@ -45,19 +45,19 @@ func (s *Sender) beginNew(ctx context.Context, lease store.Lease, r *round) erro
 	return nil
 }
 
-// isPoor reports whether the account could not pay for a transaction a moment ago. It is not asked
-// at every look, because preparing a call takes signatures.
-func (s *Sender) isPoor(r *round) bool {
-	if s.memory.poor == "" {
+// isPoor reports whether the balance was too low a moment ago. It saves signatures for calls that
+// cannot be paid.
+func (s *Sender) isPoor(r *tick) bool {
+	if s.state.poor == "" {
 		return false
 	}
-	s.status.alarm(SenderBalanceLow, s.memory.poor)
-	return r.now.Before(s.memory.poorUntil)
+	s.status.alarm(AlarmBalanceLow, s.state.poor)
+	return r.now.Before(s.state.poorUntil)
 }
 
-// begin makes the first transaction of an intent with a new nonce. What is wrong with this intent
-// alone is noted with it and does not keep the others.
-func (s *Sender) begin(ctx context.Context, lease store.Lease, r *round, p *pursuit) (begun bool, err error) {
+// begin makes the first transaction of an intent with a new nonce. A problem of this intent is
+// stored with it and does not stop the others.
+func (s *Sender) begin(ctx context.Context, lease store.Lease, r *tick, p *txIntent) (begun bool, err error) {
 	to, data, err := s.prepare(ctx, p.Intent)
 	if errors.Is(err, ErrAlreadyDone) {
 		return false, s.end(ctx, lease, p)
@@ -74,13 +74,13 @@ func (s *Sender) begin(ctx context.Context, lease store.Lease, r *round, p *purs
 	}
 	price := r.view.market.offer(s.config.MaxFeePerGas)
 	if missing := s.missingBalance(r, gas, price); missing != nil {
-		s.memory.poor = fmt.Sprintf("%s has %s, which may be %s short of what its transactions cost: send it more",
+		s.state.poor = fmt.Sprintf("%s has %s, which may be %s short of what its transactions cost: send it more",
 			s.config.Signer.Address(), chain.FormatEther(r.view.balance), chain.FormatEther(missing))
-		s.memory.poorUntil = r.now.Add(poorFor)
-		s.status.alarm(SenderBalanceLow, s.memory.poor)
+		s.state.poorUntil = r.now.Add(poorFor)
+		s.status.alarm(AlarmBalanceLow, s.state.poor)
 		return false, nil
 	}
-	s.memory.poor = ""
+	s.state.poor = ""
 	nonce, err := s.freeNonce(ctx, r)
 	if err != nil {
 		return false, err
@@ -88,7 +88,7 @@ func (s *Sender) begin(ctx context.Context, lease store.Lease, r *round, p *purs
 	err = s.attempt(ctx, lease, r, p, s.transaction(nonce, gas, to, data, price))
 	var unsigned *signError
 	if errors.As(err, &unsigned) {
-		s.status.alarm(SenderSignerFails, err.Error())
+		s.status.alarm(AlarmSignerFails, err.Error())
 		return false, s.postpone(ctx, lease, r, p, err)
 	}
 	return err == nil, err
@@ -96,7 +96,7 @@ func (s *Sender) begin(ctx context.Context, lease store.Lease, r *round, p *purs
 
 func (s *Sender) prepare(ctx context.Context, intent store.Intent) (common.Address, []byte, error) {
 	if intent.Kind == kindFill {
-		return common.Address{}, nil, ErrAlreadyDone // its nonce was used, by whomever
+		return common.Address{}, nil, ErrAlreadyDone // its nonce was used
 	}
 	prepare, found := s.config.Prepare[intent.Kind]
 	if !found {
@@ -106,7 +106,7 @@ func (s *Sender) prepare(ctx context.Context, intent store.Intent) (common.Addre
 	return common.Address(to), data, err
 }
 
-// estimate gives the gas of a call with some to spare.
+// estimate returns the gas of a call with a margin.
 func (s *Sender) estimate(ctx context.Context, node *chain.Node, to common.Address, data []byte) (uint64, error) {
 	gas, err := node.EstimateGas(ctx, ethereum.CallMsg{From: s.address, To: &to, Data: data})
 	if err != nil {
@@ -114,15 +114,15 @@ func (s *Sender) estimate(ctx context.Context, node *chain.Node, to common.Addre
 	}
 	if gas > s.config.MaxGas || chain.WithGasMargin(gas, data) > s.config.MaxGas {
 		err := fmt.Errorf("the node asks for %d gas and the limit is %d: nothing this service sends needs as much", gas, s.config.MaxGas)
-		s.status.alarm(SenderGasAboveLimit, err.Error())
+		s.status.alarm(AlarmGasAboveLimit, err.Error())
 		return 0, err
 	}
 	return chain.WithGasMargin(gas, data), nil
 }
 
-// missingBalance is what the account lacks for everything that waits and one transaction more, nil
-// when it has enough.
-func (s *Sender) missingBalance(r *round, gas uint64, price fees) *big.Int {
+// missingBalance is what the balance lacks for all waiting transactions and one more; nil: it is
+// enough.
+func (s *Sender) missingBalance(r *tick, gas uint64, price fees) *big.Int {
 	need := new(big.Int).Mul(price.cap, new(big.Int).SetUint64(gas))
 	for _, p := range r.waiting() {
 		var tx types.Transaction
@@ -136,34 +136,34 @@ func (s *Sender) missingBalance(r *round, gas uint64, price fees) *big.Int {
 	return need
 }
 
-// freeNonce is the nonce after all that we know to be used or given out. When the chain has used
-// more than that, on a first start or because the key is used elsewhere, enough nodes must say so:
-// a nonce too high would wait forever.
-func (s *Sender) freeNonce(ctx context.Context, r *round) (uint64, error) {
-	next := s.memory.nextNonce
-	for _, p := range r.pursuits {
+// freeNonce returns the nonce after all known ones. If the chain has used more, on a first start or
+// because the key is used elsewhere, enough nodes must agree: a transaction with a too high nonce
+// would wait forever.
+func (s *Sender) freeNonce(ctx context.Context, r *tick) (uint64, error) {
+	next := s.state.nextNonce
+	for _, p := range r.intents {
 		for _, attempt := range p.Attempts {
-			if attempt.Sender == p.Sender { // a former sender's nonces are not ours
+			if attempt.Sender == p.Sender { // other senders have their own nonces
 				next = max(next, attempt.Nonce+1)
 			}
 		}
 	}
-	if !s.memory.counted || r.view.nonce > next {
+	if !s.state.counted || r.view.nonce > next {
 		agreed, err := s.nonceAt(ctx, r.view.head)
 		if err != nil {
 			return 0, err
 		}
-		if s.memory.counted && agreed > next {
-			s.status.alarm(SenderReplaced, fmt.Sprintf("nonces up to %d were used by transactions that this service did not send: is its key used elsewhere?", agreed-1))
+		if s.state.counted && agreed > next {
+			s.status.alarm(AlarmReplaced, fmt.Sprintf("nonces up to %d were used by transactions that this service did not send: is its key used elsewhere?", agreed-1))
 		}
 		next = max(next, agreed)
-		s.memory.counted = true
+		s.state.counted = true
 	}
-	s.memory.nextNonce = next
+	s.state.nextNonce = next
 	return next, nil
 }
 
-// nonceAt is the account's nonce at a block, by quorum.
+// nonceAt reads the account's nonce at a block, by quorum.
 func (s *Sender) nonceAt(ctx context.Context, block onchain.Block) (uint64, error) {
 	nonce, err := chain.Quorum(ctx, s.config.Nodes, func(ctx context.Context, node *chain.Node) (uint64, error) {
 		nonce, err := node.NonceAtHash(ctx, s.address, common.Hash(block.Hash))
@@ -180,37 +180,36 @@ func (s *Sender) nonceAt(ctx context.Context, block onchain.Block) (uint64, erro
 	return nonce, nil
 }
 
-// closeGap uses up a nonce that nobody holds below one that waits. There is none as long as this
-// service alone uses the key: it takes a block that is taken back with somebody else's transaction,
-// or a reorganization of what was final.
-func (s *Sender) closeGap(ctx context.Context, lease store.Lease, r *round) error {
+// closeGap fills an unused nonce below one that waits. A gap needs a reorganization of another
+// program's transaction with this key, or of final blocks.
+func (s *Sender) closeGap(ctx context.Context, lease store.Lease, r *tick) error {
 	nonce, found := r.gap()
-	if !s.memory.gapLasts(nonce, found, r.now) || r.full {
+	if !s.state.gapLasts(nonce, found, r.now) || r.full {
 		return nil
 	}
 	agreed, err := s.nonceAt(ctx, r.view.head)
 	if err != nil || agreed > nonce {
 		return err
 	}
-	s.status.alarm(SenderNonceGap, fmt.Sprintf("nonce %d is free and higher ones wait: it is used up", nonce))
+	s.status.alarm(AlarmNonceGap, fmt.Sprintf("nonce %d is free and higher ones wait: it is used up", nonce))
 	gas, err := s.estimate(ctx, r.view.node, s.address, nil)
 	if err != nil {
 		return fmt.Errorf("fill nonce %d: %w", nonce, err)
 	}
-	p := &pursuit{Intent: store.Intent{Kind: kindFill, Subject: strconv.FormatUint(nonce, 10), CreatedAt: r.now}}
+	p := &txIntent{Intent: store.Intent{Kind: kindFill, Subject: strconv.FormatUint(nonce, 10), CreatedAt: r.now}}
 	price := r.view.market.offer(s.config.MaxFeePerGas)
 	if err := s.attempt(ctx, lease, r, p, s.transaction(nonce, gas, s.address, nil, price)); err != nil {
 		return fmt.Errorf("fill nonce %d: %w", nonce, err)
 	}
-	r.pursuits = append(r.pursuits, p)
+	r.intents = append(r.intents, p)
 	return nil
 }
 
-// gap finds the lowest unused nonce that no intent holds although one holds a higher one.
-func (r *round) gap() (uint64, bool) {
+// gap returns the lowest unused nonce without an intent, below one with an intent.
+func (r *tick) gap() (uint64, bool) {
 	held := make(map[uint64]bool)
 	highest := uint64(0)
-	for _, p := range r.pursuits {
+	for _, p := range r.intents {
 		if p.Nonce != nil {
 			held[*p.Nonce] = true
 			highest = max(highest, *p.Nonce)
@@ -224,20 +223,20 @@ func (r *round) gap() (uint64, bool) {
 	return 0, false
 }
 
-// end closes an intent that needs no transaction.
-func (s *Sender) end(ctx context.Context, lease store.Lease, p *pursuit) error {
+// end ends an intent that needs no transaction.
+func (s *Sender) end(ctx context.Context, lease store.Lease, p *txIntent) error {
 	next := p.Intent
 	next.Status, next.Problem = store.IntentVoid, ErrAlreadyDone.Error()
 	return s.move(ctx, lease, p, next)
 }
 
-// postpone notes what is wrong with an intent and lets it rest.
-func (s *Sender) postpone(ctx context.Context, lease store.Lease, r *round, p *pursuit, problem error) error {
+// postpone stores the problem of an intent and retries it later.
+func (s *Sender) postpone(ctx context.Context, lease store.Lease, r *tick, p *txIntent, problem error) error {
 	if errors.Is(problem, ErrHeld) {
-		s.memory.restBriefly(p.ID, r.now)
+		s.state.restBriefly(p.ID, r.now)
 		return nil
 	}
-	s.memory.rest(p.ID, r.now)
+	s.state.rest(p.ID, r.now)
 	next := p.Intent
 	next.Problem = plainText(problem.Error())
 	if next.Problem == p.Problem {
@@ -246,7 +245,7 @@ func (s *Sender) postpone(ctx context.Context, lease store.Lease, r *round, p *p
 	return s.move(ctx, lease, p, next)
 }
 
-func (s *Sender) move(ctx context.Context, lease store.Lease, p *pursuit, next store.Intent) error {
+func (s *Sender) move(ctx context.Context, lease store.Lease, p *txIntent, next store.Intent) error {
 	if err := s.write(ctx, lease, func(tx *store.Tx) error { return tx.MoveIntent(p.Intent, next) }); err != nil {
 		return fmt.Errorf("move %s %s from %s to %s: %w", p.Kind, p.Subject, p.Status, next.Status, err)
 	}
@@ -254,8 +253,7 @@ func (s *Sender) move(ctx context.Context, lease store.Lease, p *pursuit, next s
 	return nil
 }
 
-// plainText is a text from elsewhere as it may be stored and shown: not long, on one line, and
-// nothing that is not text.
+// plainText makes foreign text safe to store and show: short, one line, printable.
 func plainText(text string) string {
 	const longest = 300
 	text = strings.Map(func(r rune) rune {

@@ -19,12 +19,12 @@ import (
 
 const sendMethod = "eth_sendRawTransaction"
 
-// A node that takes a transaction and loses it cannot be told from one that keeps it.
+// A node accepts transactions and loses them.
 func TestDroppedTransactionsAreSentAgain(t *testing.T) {
 	t.Parallel()
-	onBothEngines(t, 20, func(t *testing.T, r *rig) {
+	onBothEngines(t, 20, func(t *testing.T, r *testSender) {
 		sent, dropped := 0, 0
-		r.front.with(func(q question) (any, bool) {
+		r.front.with(func(q request) (any, bool) {
 			if q.Method != sendMethod {
 				return nil, false
 			}
@@ -38,16 +38,16 @@ func TestDroppedTransactionsAreSentAgain(t *testing.T) {
 		blocks := r.drain(60)
 		r.checkExactlyOnce(r.Missions, 0)
 		if dropped < 6 {
-			t.Errorf("%d transactions were dropped: the test proves little", dropped)
+			t.Errorf("got %d dropped transactions, want more", dropped)
 		}
 		t.Logf("%d of %d dropped, drained in %d blocks", dropped, sent, blocks)
 	})
 }
 
-// Transactions that were in the pool and are thrown out of it, as under pressure.
+// Transactions are dropped from the pool.
 func TestEvictedTransactionsAreSentAgain(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 8, sqliteDatabase(t))
+	r := newTestSender(t, 8, sqliteDatabase(t))
 	r.want(r.Missions...)
 	r.step()
 	for i, id := range r.Missions {
@@ -59,15 +59,15 @@ func TestEvictedTransactionsAreSentAgain(t *testing.T) {
 	r.checkExactlyOnce(r.Missions, 0)
 }
 
-// The base fee rises a hundredfold for fifty blocks. With a generous cap everything is mined
-// meanwhile; with a cap below the spike everything waits at the cap and is mined afterwards.
+// The base fee rises a hundredfold for fifty blocks. With a high limit everything is mined
+// meanwhile; with a limit below the spike everything waits and is mined afterwards.
 func TestFeeSpike(t *testing.T) {
 	t.Parallel()
 	const usual, spike, spikeBlocks = anviltest.Gwei, 100 * anviltest.Gwei, 50
 	for name, limit := range map[string]int64{"cap above the spike": 500 * anviltest.Gwei, "cap below the spike": 20 * anviltest.Gwei} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			onBothEngines(t, 12, func(t *testing.T, r *rig) {
+			onBothEngines(t, 12, func(t *testing.T, r *testSender) {
 				r.config.MaxFeePerGas = big.NewInt(limit)
 				r.restart()
 				r.want(r.Missions[:6]...)
@@ -84,7 +84,7 @@ func TestFeeSpike(t *testing.T) {
 					}
 				}
 				if above := limit > spike; sawCap == above || (minedAt > 0) != above || minedAt > 5 {
-					t.Errorf("in the spike: at the cap %t, all mined after %d blocks", sawCap, minedAt)
+					t.Errorf("in the spike: got alarm at_cap %t, all mined after %d blocks, want those of the limit", sawCap, minedAt)
 				}
 				r.BaseFee = usual
 				blocks := r.drain(20)
@@ -97,12 +97,12 @@ func TestFeeSpike(t *testing.T) {
 	}
 }
 
-// A transaction below the base fee cannot be mined, whatever its place in the line, and no node
-// says so once it has it.
+// A transaction below the base fee cannot be mined at any place in the line, and nodes do not
+// report it.
 func TestARisenBaseFeeIsMetAtOnce(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 3, sqliteDatabase(t))
-	r.front.with(func(q question) (any, bool) {
+	r := newTestSender(t, 3, sqliteDatabase(t))
+	r.front.with(func(q request) (any, bool) {
 		if q.Method == sendMethod {
 			_, _ = q.ask()
 		}
@@ -115,17 +115,17 @@ func TestARisenBaseFeeIsMetAtOnce(t *testing.T) {
 	r.step()
 	for _, id := range r.Missions {
 		if attempts := r.intent(id).Attempts; len(attempts) != 2 || attempts[1].FeeCap.Cmp(big.NewInt(r.BaseFee)) < 0 {
-			t.Errorf("%s was not replaced by one that can be mined: %d attempts", id, len(attempts))
+			t.Errorf("%s: got %d attempts, want a replacement that can be mined", id, len(attempts))
 		}
 	}
 	r.drain(20)
 	r.checkExactlyOnce(r.Missions, 0)
 }
 
-// feesPaid compares what the account's transactions cost with base fee and one gwei of tip, and
+// feesPaid compares the cost of the account's transactions with base fee and one gwei of tip, and
 // counts the most attempts of an intent. No attempt may offer more than the limit, or less than a
 // tenth more than the one before.
-func (r *rig) feesPaid(limit int64) (paid, ideal uint64, attempts int) {
+func (r *testSender) feesPaid(limit int64) (paid, ideal uint64, attempts int) {
 	r.t.Helper()
 	for _, tx := range r.minedTransactions() {
 		receipt, err := r.Client.TransactionReceipt(context.Background(), tx.Hash())
@@ -143,10 +143,10 @@ func (r *rig) feesPaid(limit int64) (paid, ideal uint64, attempts int) {
 		attempts = max(attempts, len(intent.Attempts))
 		for i, attempt := range intent.Attempts {
 			if attempt.FeeCap.Cmp(big.NewInt(limit)) > 0 || attempt.TipCap.Cmp(attempt.FeeCap) > 0 {
-				r.t.Errorf("%s: attempt %d offers %s and a tip of %s", intent.Subject, attempt.Number, attempt.FeeCap, attempt.TipCap)
+				r.t.Errorf("%s: attempt %d offers %s and a tip of %s, want no more than the limit", intent.Subject, attempt.Number, attempt.FeeCap, attempt.TipCap)
 			}
 			if i > 0 && (!tenthMore(attempt.FeeCap, intent.Attempts[i-1].FeeCap) || !tenthMore(attempt.TipCap, intent.Attempts[i-1].TipCap)) {
-				r.t.Errorf("%s: attempt %d does not replace the one before", intent.Subject, attempt.Number)
+				r.t.Errorf("%s: attempt %d does not pay a tenth more than the one before, want it to", intent.Subject, attempt.Number)
 			}
 		}
 	}
@@ -157,22 +157,22 @@ func tenthMore(now, before *big.Int) bool {
 	return new(big.Int).Mul(now, big.NewInt(10)).Cmp(new(big.Int).Mul(before, big.NewInt(11))) >= 0
 }
 
-// The process dies at every moment at which it can, again and again, while prices rise and
-// transactions must be replaced.
+// The process dies at every possible moment, many times, while prices rise and transactions must be
+// replaced.
 func TestDeathAtEveryMoment(t *testing.T) {
 	t.Parallel()
 	for _, moment := range []string{"signed", "stored", "sent", "observed"} {
 		t.Run(moment, func(t *testing.T) {
 			t.Parallel()
-			onBothEngines(t, 12, func(t *testing.T, r *rig) {
+			onBothEngines(t, 12, func(t *testing.T, r *testSender) {
 				r.want(r.Missions...)
 				deaths, bumps := 0, int64(0)
 				for round := 0; len(r.intents(store.IntentQueued, store.IntentSent, store.IntentMined)) > 0; round++ {
 					if round > 100 {
-						t.Fatal("never done")
+						t.Fatal("the intents are not done, want them done")
 					}
 					reached, fatal := 0, 1+round%3
-					if moment == "observed" { // comes once in a step
+					if moment == "observed" { // once in a step
 						fatal = 1 + round%2
 					}
 					r.sender.AbandonWhen(func(now string) error {
@@ -198,7 +198,7 @@ func TestDeathAtEveryMoment(t *testing.T) {
 						t.Fatal(err)
 					}
 					if round%8 == 1 && r.BaseFee < 256*anviltest.Gwei {
-						r.BaseFee *= 4 // more than what waits offers: all of it must be replaced
+						r.BaseFee *= 4 // more than all offers: all must be replaced
 					}
 					if round%2 == 1 {
 						r.mine()
@@ -206,7 +206,7 @@ func TestDeathAtEveryMoment(t *testing.T) {
 				}
 				r.checkExactlyOnce(r.Missions, 0)
 				if deaths < 3 || bumps < 3 {
-					t.Errorf("%d deaths, %d replacements: the test proves little", deaths, bumps)
+					t.Errorf("got %d deaths and %d replacements, want more", deaths, bumps)
 				}
 				t.Logf("%d deaths, %d replacements", deaths, bumps)
 			})
@@ -216,8 +216,8 @@ func TestDeathAtEveryMoment(t *testing.T) {
 
 var errDied = errors.New("died")
 
-// stranger sends a transaction of the same account from elsewhere, that pays well.
-func (r *rig) stranger(nonce uint64, to common.Address, data []byte) common.Hash {
+// stranger sends a transaction of the same account from elsewhere, at a high price.
+func (r *testSender) stranger(nonce uint64, to common.Address, data []byte) common.Hash {
 	r.t.Helper()
 	tx, err := anviltest.SignerOf(r.key).SignTransaction(context.Background(), r.Deployment.ChainID, types.NewTx(&types.DynamicFeeTx{
 		ChainID: new(big.Int).SetUint64(r.Deployment.ChainID), Nonce: nonce, Gas: 200_000,
@@ -234,7 +234,7 @@ func (r *rig) stranger(nonce uint64, to common.Address, data []byte) common.Hash
 
 func TestReplacedByAStranger(t *testing.T) {
 	t.Parallel()
-	onBothEngines(t, 3, func(t *testing.T, r *rig) {
+	onBothEngines(t, 3, func(t *testing.T, r *testSender) {
 		r.want(r.Missions...)
 		r.step()
 		second := r.intent(r.Missions[1])
@@ -242,32 +242,32 @@ func TestReplacedByAStranger(t *testing.T) {
 		r.mine()
 		r.step()
 		for range r.depth {
-			r.wantAlarm(sender.SenderReplaced, true)
+			r.wantAlarm(sender.AlarmReplaced, true)
 			if now := r.intent(r.Missions[1]); now.Status != store.IntentSent || *now.Nonce != *second.Nonce || len(now.Attempts) != 1 {
-				t.Errorf("before that is final, the intent has let go of its nonce: %+v", now)
+				t.Errorf("intent before the foreign transaction is final: got %+v, want it with its nonce", now)
 			}
 			r.mine()
 			r.step()
 		}
 		if now := r.intent(r.Missions[1]); now.Status != store.IntentSent || len(now.Attempts) != 2 {
-			t.Errorf("when that is final, the intent is not sent again: %+v", now)
+			t.Errorf("intent after the foreign transaction is final: got %+v, want it sent again", now)
 		}
 		r.step()
-		r.wantAlarm(sender.SenderReplaced, false)
+		r.wantAlarm(sender.AlarmReplaced, false)
 		r.drain(20)
 		r.checkExactlyOnce(r.Missions, 1)
 		if now := r.intent(r.Missions[1]); len(now.Attempts) != 2 || *now.Nonce == *second.Nonce {
-			t.Errorf("the replaced intent: %+v", now)
+			t.Errorf("replaced intent: got %+v, want a second attempt with another nonce", now)
 		}
 	})
 }
 
-// A node's pool holds a stranger's transaction that nobody mines: ours must pay more than that one.
+// A node's pool has a foreign transaction that is never mined: the service must pay more.
 func TestOutbiddingAStranger(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 2, sqliteDatabase(t))
-	const strangers = 10 * anviltest.Gwei // offered by the stranger; ours begin with three
-	r.front.with(func(q question) (any, bool) {
+	r := newTestSender(t, 2, sqliteDatabase(t))
+	const strangers = 10 * anviltest.Gwei // offered by the foreign transaction; ours begin with three
+	r.front.with(func(q request) (any, bool) {
 		var raw sortie.Bytes
 		var tx types.Transaction
 		if q.Method != sendMethod || json.Unmarshal(q.Params[0], &raw) != nil || tx.UnmarshalBinary(raw) != nil {
@@ -281,10 +281,10 @@ func TestOutbiddingAStranger(t *testing.T) {
 	t.Logf("%d blocks, %d attempts", blocks, len(r.intent(r.Missions[0]).Attempts))
 }
 
-// Somebody else may close a mission with the very same call: then there is nothing left to do.
+// Another program may close a mission with the same call: then nothing is left to do.
 func TestCarriedOutByAStranger(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 2, sqliteDatabase(t))
+	r := newTestSender(t, 2, sqliteDatabase(t))
 	r.want(r.Missions...)
 	r.step()
 	first := r.intent(r.Missions[0])
@@ -294,16 +294,16 @@ func TestCarriedOutByAStranger(t *testing.T) {
 	}
 	r.stranger(*first.Nonce, common.Address(to), data)
 	r.drain(20)
-	r.checkExactlyOnce(r.Missions, 0) // the stranger's is one of the two
+	r.checkExactlyOnce(r.Missions, 0) // one of the two is foreign
 	if now := r.intent(r.Missions[0]); now.Status != store.IntentVoid || len(now.Attempts) != 1 {
-		t.Errorf("the intent: %+v", now)
+		t.Errorf("intent that another program carried out: got %+v, want it void with one attempt", now)
 	}
 }
 
-// A mission that its creator took back: the close is mined and reverts, and is not tried again.
+// The creator reclaimed the mission: the close is mined and reverts, and is not tried again.
 func TestRevertedTransactionsAreReconsidered(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 2, sqliteDatabase(t))
+	r := newTestSender(t, 2, sqliteDatabase(t))
 	// The same close from another account is mined first, in the same block.
 	r.want(r.Missions...)
 	r.step()
@@ -318,22 +318,21 @@ func TestRevertedTransactionsAreReconsidered(t *testing.T) {
 	r.key = other
 	r.mine()
 	r.step()
-	r.wantAlarm(sender.SenderReverted, true)
+	r.wantAlarm(sender.AlarmReverted, true)
 	if now := r.intent(r.Missions[0]); now.Status != store.IntentSent || now.Problem == "" {
-		t.Errorf("the reverted intent: %+v", now)
+		t.Errorf("reverted intent: got %+v, want it with its problem", now)
 	}
 	r.drain(20)
-	r.checkExactlyOnce(r.Missions, 0) // one mined in vain, one closed by the other account
+	r.checkExactlyOnce(r.Missions, 0) // one mined without effect, one closed by the other account
 	if now := r.intent(r.Missions[0]); now.Status != store.IntentVoid || len(now.Attempts) != 1 {
-		t.Errorf("the reverted intent: %+v", now)
+		t.Errorf("reverted intent after finality: got %+v, want it void with one attempt", now)
 	}
 }
 
-// Blocks with the account's transactions are taken back, again and again, at every depth above
-// finality.
+// Blocks with the account's transactions are replaced many times, at every depth above finality.
 func TestReorganizations(t *testing.T) {
 	t.Parallel()
-	onBothEngines(t, 16, func(t *testing.T, r *rig) {
+	onBothEngines(t, 16, func(t *testing.T, r *testSender) {
 		r.depth = 6
 		r.want(r.Missions...)
 		back := 0
@@ -349,25 +348,25 @@ func TestReorganizations(t *testing.T) {
 		r.drain(40)
 		r.checkExactlyOnce(r.Missions, 0)
 		if back < 10 {
-			t.Errorf("%d mined transactions were taken back: the test proves little", back)
+			t.Errorf("got %d replaced transactions, want more", back)
 		}
 		t.Logf("%d mined transactions were taken back", back)
 	})
 }
 
 // reorg replaces blocks at the top by empty ones and one more.
-func (r *rig) reorg(depth uint64) {
+func (r *testSender) reorg(depth uint64) {
 	r.t.Helper()
 	r.RPC(nil, "anvil_reorg", depth, []any{})
 	r.mine()
 }
 
-// Some endpoints remember receipts for good, those of blocks that were taken back too.
+// Some endpoints return receipts of replaced blocks.
 func TestReceiptsOfBlocksThatAreNoMore(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1, sqliteDatabase(t))
+	r := newTestSender(t, 1, sqliteDatabase(t))
 	remembered := map[string]json.RawMessage{}
-	r.front.with(func(q question) (any, bool) {
+	r.front.with(func(q request) (any, bool) {
 		if q.Method != "eth_getTransactionReceipt" {
 			return nil, false
 		}
@@ -386,15 +385,14 @@ func TestReceiptsOfBlocksThatAreNoMore(t *testing.T) {
 	r.drain(20)
 	r.checkExactlyOnce(r.Missions, 0)
 	if now := r.intent(r.Missions[0]); len(now.Attempts) != 2 || now.MinedTransaction != now.Attempts[1].Hash {
-		t.Errorf("the intent: %+v", now)
+		t.Errorf("intent with an old receipt: got %+v, want its second attempt mined", now)
 	}
 }
 
-// A stranger's transaction is taken back after a higher nonce was given out: nobody holds the nonce
-// between.
+// A foreign transaction is replaced after a higher nonce was assigned: the nonce between is unused.
 func TestNonceGapIsClosed(t *testing.T) {
 	t.Parallel()
-	onBothEngines(t, 2, func(t *testing.T, r *rig) {
+	onBothEngines(t, 2, func(t *testing.T, r *testSender) {
 		stranger := r.stranger(r.nonce(), common.Address{19: 1}, nil)
 		r.mine()
 		r.want(r.Missions...)
@@ -409,13 +407,12 @@ func TestNonceGapIsClosed(t *testing.T) {
 	})
 }
 
-// Whatever a node is handed was stored before: nothing that may be mined is unknown to who takes
-// over.
+// Every transaction is stored before it is sent.
 func TestEverythingIsStoredBeforeItIsSent(t *testing.T) {
 	t.Parallel()
-	onBothEngines(t, 6, func(t *testing.T, r *rig) {
+	onBothEngines(t, 6, func(t *testing.T, r *testSender) {
 		seen := 0
-		r.front.with(func(q question) (any, bool) {
+		r.front.with(func(q request) (any, bool) {
 			if q.Method != sendMethod {
 				return nil, false
 			}
@@ -427,7 +424,7 @@ func TestEverythingIsStoredBeforeItIsSent(t *testing.T) {
 					}
 				}
 			}
-			t.Errorf("this transaction is not stored: %s", q.Params[0])
+			t.Errorf("transaction %s was sent and is not stored, want it stored", q.Params[0])
 			return nil, false
 		})
 		r.want(r.Missions...)
@@ -436,17 +433,17 @@ func TestEverythingIsStoredBeforeItIsSent(t *testing.T) {
 		r.drain(30)
 		r.checkExactlyOnce(r.Missions, 0)
 		if seen < 2*len(r.Missions) {
-			t.Errorf("%d transactions were sent: the test proves little", seen)
+			t.Errorf("got %d sent transactions, want more", seen)
 		}
 	})
 }
 
-// A node says no in its own words, whether or not it has taken the transaction.
+// Nodes refuse transactions in different words, also those that they have.
 func TestEveryDialectOfNodes(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, len(nodeDialects)*2, sqliteDatabase(t))
+	r := newTestSender(t, len(nodeDialects)*2, sqliteDatabase(t))
 	sent := 0
-	r.front.with(func(q question) (any, bool) {
+	r.front.with(func(q request) (any, bool) {
 		if q.Method != sendMethod || sent >= len(nodeDialects)*4 {
 			return nil, false
 		}
@@ -461,11 +458,10 @@ func TestEveryDialectOfNodes(t *testing.T) {
 	r.checkExactlyOnce(r.Missions, 0)
 }
 
-// A node answers from a machine that is behind: what is mined stays mined, and no nonce is given
-// out twice.
+// A node answers from a lagging machine: what is mined stays mined, and no nonce is assigned twice.
 func TestANodeThatFallsBehind(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 12, sqliteDatabase(t))
+	r := newTestSender(t, 12, sqliteDatabase(t))
 	r.depth = 6
 	r.want(r.Missions[:4]...)
 	r.step()
@@ -473,59 +469,59 @@ func TestANodeThatFallsBehind(t *testing.T) {
 	r.mine()
 	r.step()
 	if mined := len(r.intents(store.IntentMined)); mined != 4 {
-		t.Fatalf("%d mined", mined)
+		t.Fatalf("got %d mined intents, want 4", mined)
 	}
-	r.front.with(behind(frozen))
+	r.front.with(lagging(frozen))
 	r.want(r.Missions[4:8]...)
 	r.step()
 	if mined := len(r.intents(store.IntentMined)); mined != 4 {
-		t.Errorf("a node that is behind took %d of 4 back", 4-mined)
+		t.Errorf("a lagging node took back %d of 4 intents, want none", 4-mined)
 	}
 	nonces := map[uint64]bool{}
 	for _, intent := range r.intents(store.IntentMined, store.IntentSent) {
 		nonces[*intent.Nonce] = true
 	}
 	if len(nonces) != 8 {
-		t.Errorf("8 intents share %d nonces", len(nonces))
+		t.Errorf("8 intents have %d nonces, want 8", len(nonces))
 	}
 	for range 8 {
 		r.mine()
 	}
 	r.want(r.Missions[8:]...)
 	if err := r.sender.Step(context.Background(), r.lease); err == nil {
-		t.Error("a node that has not reached the final block was believed")
+		t.Error("step with a node below the final block: no error, want one")
 	}
 	r.front.with(nil)
 	r.drain(20)
 	r.checkExactlyOnce(r.Missions, 0)
 }
 
-// The first node is behind and the second is not: the second's view counts.
+// The first node lags and the second does not: the view of the second counts.
 func TestANodeThatIsBehindIsAskedLast(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 2, sqliteDatabase(t))
-	second := newMeddler(t, r.Client.Client())
+	r := newTestSender(t, 2, sqliteDatabase(t))
+	second := newProxyNode(t, r.Client.Client())
 	r.useNodes(r.front.URL, second.URL)
 	r.depth = 10
 	r.restart()
 	r.want(r.Missions...)
 	r.step()
-	r.front.with(behind(r.Head()))
+	r.front.with(lagging(r.Head()))
 	for range 5 {
 		r.mine()
 		r.step()
 	}
 	if mined := len(r.intents(store.IntentMined)); mined != 2 {
-		t.Errorf("%d of 2 are known to be mined", mined)
+		t.Errorf("got %d mined intents, want 2", mined)
 	}
 	r.front.with(nil)
 	r.drain(20)
 	r.checkExactlyOnce(r.Missions, 0)
 }
 
-// behind is a node that knows nothing above a block.
-func behind(frozen uint64) func(question) (any, bool) {
-	return func(q question) (any, bool) {
+// lagging is a node that knows nothing above a block.
+func lagging(frozen uint64) func(request) (any, bool) {
+	return func(q request) (any, bool) {
 		switch q.Method {
 		case "eth_getBlockByNumber", "eth_getTransactionCount", "eth_getBalance":
 			for i, param := range q.Params {

@@ -18,7 +18,7 @@ func TestOffersAndReplacements(t *testing.T) {
 		then := market{base: wei.Draw(t, "base"), tip: wei.Draw(t, "tip")}
 		first := now.offer(limit)
 		if first.cap.Cmp(limit) > 0 || first.tip.Cmp(first.cap) > 0 {
-			t.Fatalf("offer %v with the limit %s", first, limit)
+			t.Fatalf("got offer %v, want it within the limit %s", first, limit)
 		}
 		next, possible := first.outbid(then, limit)
 		eighth := func(wei *big.Int) *big.Int {
@@ -26,17 +26,17 @@ func TestOffersAndReplacements(t *testing.T) {
 		}
 		if !possible {
 			if eighth(first.cap).Cmp(limit) < 0 {
-				t.Fatalf("%v could be outbid within %s", first, limit)
+				t.Fatalf("no replacement of %v within %s, want one", first, limit)
 			}
 			return
 		}
 		switch {
 		case next.cap.Cmp(limit) > 0 || next.tip.Cmp(next.cap) > 0:
-			t.Fatalf("replacement %v with the limit %s", next, limit)
+			t.Fatalf("got replacement %v, want it within the limit %s", next, limit)
 		case next.cap.Cmp(eighth(first.cap)) <= 0 || next.tip.Cmp(eighth(first.tip)) <= 0:
-			t.Fatalf("replacement %v of %v is no eighth more", next, first)
+			t.Fatalf("got replacement %v of %v, want an eighth more", next, first)
 		case next.below(then) && then.base.Cmp(limit) <= 0:
-			t.Fatalf("replacement %v is below the base fee %s", next, then.base)
+			t.Fatalf("got replacement %v, want it above the base fee %s", next, then.base)
 		}
 	})
 }

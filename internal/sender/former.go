@@ -12,21 +12,21 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// handOverAfter is how long a transaction of a former sender may wait to be mined before another
-// account begins its intent anew.
-const handOverAfter = 10 * time.Minute
+// reassignAfter is how long a transaction of a former sender may wait before another account takes
+// over its intent.
+const reassignAfter = 10 * time.Minute
 
-// NewFormerSender makes a sender for an account whose key this service does not have any more. It
-// signs nothing: it stays with the transactions that the account has sent until they are final,
-// sends them again where they may have been dropped, and hands what has no transaction, or one that
-// is not mined for long, to the account of the configured signer.
+// NewFormer returns a sender for an account whose key the service no longer has. It signs nothing:
+// it follows the account's transactions until they are final, sends them again, and reassigns
+// intents without a transaction, or with one that is not mined for long, to the account of the
+// configured signer.
 //
-// Such a transaction may be mined later all the same, next to that of the new account. That costs
-// gas and does no harm: the contract pays a slot once and closes a mission once.
-func NewFormerSender(config SenderConfig, former sortie.Address) *Sender {
+// The old transaction may still be mined. That costs gas and is otherwise harmless: the contract
+// pays a slot once and closes a mission once.
+func NewFormer(config Config, former sortie.Address) *Sender {
 	successor := config.Signer.Address()
 	config.Signer = noKey{former}
-	s := NewSender(config)
+	s := New(config)
 	s.successor = successor
 	return s
 }
@@ -34,7 +34,7 @@ func NewFormerSender(config SenderConfig, former sortie.Address) *Sender {
 // isFormer reports whether the sender has no key.
 func (s *Sender) isFormer() bool { return !s.successor.IsZero() }
 
-// noKey is the account of a former sender.
+// noKey is the signer of a former sender.
 type noKey struct{ address sortie.Address }
 
 func (k noKey) Address() sortie.Address { return k.address }
@@ -43,16 +43,16 @@ func (k noKey) SignTransaction(context.Context, uint64, *types.Transaction) (*ty
 	return nil, errors.New("the key of a former sender is not here")
 }
 
-// handOver gives the intents to the successor that the account cannot finish, and keeps the
-// transactions of the others alive.
-func (s *Sender) handOver(ctx context.Context, lease store.Lease, r *round) error {
-	var given []*pursuit
-	for _, p := range r.pursuits {
-		isWaiting := p.Status == store.IntentSent && p.fate == fateWaiting
+// reassign moves intents that the account cannot finish to the successor, and sends the other
+// transactions again.
+func (s *Sender) reassign(ctx context.Context, lease store.Lease, r *tick) error {
+	var given []*txIntent
+	for _, p := range r.intents {
+		isWaiting := p.Status == store.IntentSent && p.outcome == outcomeWaiting
 		switch {
-		case p.Status == store.IntentQueued, isWaiting && r.now.Sub(p.newest().SentAt) >= handOverAfter:
+		case p.Status == store.IntentQueued, isWaiting && r.now.Sub(p.newest().SentAt) >= reassignAfter:
 			given = append(given, p)
-		case isWaiting && r.now.Sub(s.memory.broadcast[p.newest().Hash]) >= rebroadcastAfter:
+		case isWaiting && r.now.Sub(s.state.broadcast[p.newest().Hash]) >= rebroadcastAfter:
 			s.broadcast(ctx, r, p)
 		}
 	}

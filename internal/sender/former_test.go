@@ -21,50 +21,49 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// custody is the work of a former sender, which has no key, while a new one works.
+// custody is a former sender, without its key, next to the new sender.
 type custody struct {
-	*rig
+	*testSender
 	former sortie.Address
 	sender *sender.Sender
 	lease  store.Lease
 }
 
-// changeSender lets another account send from now on, and what it takes to finish what the former
-// one has begun.
-func (r *rig) changeSender() *custody {
+// changeSender changes the sender's account, and returns the former sender.
+func (r *testSender) changeSender() *custody {
 	r.t.Helper()
-	c := &custody{rig: r, former: r.key.Address()}
+	c := &custody{testSender: r, former: r.key.Address()}
 	r.key = devnet.WalletByRole(devnet.RoleCreator2).Key
 	r.firstNonce, r.firstBlock = r.nonce(), r.Head()+1
 	r.restart()
 	c.restart()
-	r.clock.advance(-time.Hour) // which restarting took
+	r.clock.advance(-time.Hour) // restart has moved it
 	return c
 }
 
 // restart gives the lease of the former account to a new process.
 func (c *custody) restart() {
 	c.t.Helper()
-	lease, err := c.db.AcquireLease(context.Background(), sender.SenderLease(c.Deployment.ChainID, c.former), rand.Text(), time.Minute)
+	lease, err := c.db.AcquireLease(context.Background(), sender.LeaseName(c.Deployment.ChainID, c.former), rand.Text(), time.Minute)
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	config := c.config
 	config.Nodes, config.Store, config.ChainID, config.Signer = c.nodes, c.db, c.Deployment.ChainID, anviltest.SignerOf(c.key)
 	config.Final, config.Clock, config.Logger = c.final, c.clock.now, quiet
-	c.lease, c.sender = lease, sender.NewFormerSender(config, c.former)
+	c.lease, c.sender = lease, sender.NewFormer(config, c.former)
 }
 
-// step works for the former account, and then for the new one.
+// step does a step of the former sender, and one of the new sender.
 func (c *custody) step() {
 	c.t.Helper()
 	if err := c.sender.Step(context.Background(), c.lease); err != nil {
-		c.t.Fatalf("step of the former sender: %v", err)
+		c.t.Fatalf("step of the former sender: got error %v, want none", err)
 	}
-	c.rig.step()
+	c.testSender.step()
 }
 
-// drain makes blocks until nothing of either account is left.
+// drain mines until neither account has active intents.
 func (c *custody) drain(limit int) {
 	c.t.Helper()
 	for range limit {
@@ -78,10 +77,10 @@ func (c *custody) drain(limit int) {
 		}
 		c.mine()
 	}
-	c.t.Fatalf("not done after %d blocks; the new sender: %+v; the former one: %+v", limit, c.rig.sender.Status(), c.sender.Status())
+	c.t.Fatalf("active intents after %d blocks: new sender %+v, former sender %+v, want none", limit, c.testSender.sender.Status(), c.sender.Status())
 }
 
-// wantClosedOnce counts closings on the chain since a block.
+// wantClosedOnce checks the closings on the chain since a block.
 func (c *custody) wantClosedOnce(since uint64, missions []string) {
 	c.t.Helper()
 	times := c.closings(since)
@@ -92,17 +91,17 @@ func (c *custody) wantClosedOnce(since uint64, missions []string) {
 	}
 }
 
-// Intents that are queued move to the new account; those that were sent are followed until they are
-// final, also without the key.
+// Queued intents move to the new account; sent ones are followed until they are final, without the
+// key.
 func TestANewSenderFinishesWhatTheFormerOneBegan(t *testing.T) {
 	t.Parallel()
-	onBothEngines(t, 20, func(t *testing.T, r *rig) {
+	onBothEngines(t, 20, func(t *testing.T, r *testSender) {
 		since := r.firstBlock
 		r.want(r.Missions...) // eight are sent at a time
 		r.step()
 		r.mine()
 		r.step()                                // eight mined and not final, eight sent, four queued
-		r.RPC(nil, "anvil_dropAllTransactions") // the node forgets what was sent
+		r.RPC(nil, "anvil_dropAllTransactions") // the node forgets the transactions
 		c := r.changeSender()
 		c.drain(40)
 		c.wantClosedOnce(since, r.Missions)
@@ -115,14 +114,14 @@ func TestANewSenderFinishesWhatTheFormerOneBegan(t *testing.T) {
 	})
 }
 
-// What the former account sent and is not mined for long is done by the new one. When the old
-// transaction is mined all the same, it has no effect, or the new one has none.
+// The new account takes over transactions of the former one that are not mined for long. If the old
+// transaction is mined later, one of the two has no effect.
 func TestANewSenderTakesOverWhatIsNotMined(t *testing.T) {
 	t.Parallel()
 	for name, revive := range map[string]bool{"the old transactions are gone": false, "the old transactions are mined late": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, 5, sqliteDatabase(t))
+			r := newTestSender(t, 5, sqliteDatabase(t))
 			since := r.firstBlock
 			r.want(r.Missions...)
 			r.step()
@@ -133,7 +132,7 @@ func TestANewSenderTakesOverWhatIsNotMined(t *testing.T) {
 			if len(raw) != 5 {
 				t.Fatalf("sent: got %d, want 5", len(raw))
 			}
-			r.front.with(func(q question) (any, bool) { // nothing of the former account reaches the chain
+			r.front.with(func(q request) (any, bool) { // no transaction of the former account reaches the chain
 				if q.Method != "eth_sendRawTransaction" {
 					return nil, false
 				}
@@ -174,20 +173,20 @@ func TestANewSenderTakesOverWhatIsNotMined(t *testing.T) {
 	}
 }
 
-// While another process holds the lease of the former account, its intents are left to it.
+// While another process holds the lease of the former account, its intents are not touched.
 func TestTheIntentsOfALivingSenderAreLeftAlone(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 2, sqliteDatabase(t))
+	r := newTestSender(t, 2, sqliteDatabase(t))
 	r.want(r.Missions...)
 	old, oldLease := r.sender, r.lease
-	former := sender.NewFormerSender(sender.SenderConfig{
+	former := sender.NewFormer(sender.Config{
 		Nodes: r.nodes, Store: r.db, Signer: anviltest.SignerOf(otherKey), ChainID: r.Deployment.ChainID, Final: r.final, Clock: r.clock.now, Logger: quiet,
 		Prepare: map[string]sender.Prepare{"close": r.prepareClose},
 	}, r.key.Address())
 	stale := oldLease
 	stale.Epoch--
-	if err := former.Step(context.Background(), stale); !errors.Is(err, leases.ErrLeaseLost) {
-		t.Errorf("a step under the lease of another: got %v, want %v", err, leases.ErrLeaseLost)
+	if err := former.Step(context.Background(), stale); !errors.Is(err, leases.ErrLost) {
+		t.Errorf("a step under the lease of another: got %v, want %v", err, leases.ErrLost)
 	}
 	if err := old.Step(context.Background(), oldLease); err != nil {
 		t.Fatal(err)
@@ -197,12 +196,12 @@ func TestTheIntentsOfALivingSenderAreLeftAlone(t *testing.T) {
 	}
 }
 
-// closings counts by mission how often each was closed on the chain since a block.
-func (r *rig) closings(since uint64) map[string]int {
+// closings counts the closings on the chain by mission, since a block.
+func (r *testSender) closings(since uint64) map[string]int {
 	r.t.Helper()
 	logs, err := r.Client.FilterLogs(context.Background(), ethereum.FilterQuery{
 		FromBlock: new(big.Int).SetUint64(since), Addresses: []common.Address{common.Address(r.Deployment.Factory)},
-		Topics: [][]common.Hash{{anviltest.FactoryABI.GetABI().Events["MissionClosed"].ID}},
+		Topics: [][]common.Hash{{anviltest.Factory.GetABI().Events["MissionClosed"].ID}},
 	})
 	if err != nil {
 		r.t.Fatal(err)

@@ -12,54 +12,54 @@ import (
 )
 
 const (
-	idleLook     = time.Minute // between looks at the balance while there is nothing to send
-	gasCostEvery = time.Minute // between reads of what transactions cost
-	shortestPace = time.Hour   // a pace is not told from less
+	balanceEvery = time.Minute // between reads of the balance while idle
+	gasCostEvery = time.Minute // between reads of the cost of transactions
+	shortestPace = time.Hour   // shorter times give no useful rate
 )
 
-// DefaultMinBalance is below what the account's balance is an alarm where nothing else is
-// configured: a twentieth of the chain's coin.
+// DefaultMinBalance is the default balance below which there is an alarm: a twentieth of the
+// chain's coin.
 func DefaultMinBalance() *big.Int { return big.NewInt(params.Ether / 20) }
 
-// lookIdly reads the balance from time to time while there is nothing to send. A failure does not
-// matter yet: the follower tells of nodes that are away.
-func (s *Sender) lookIdly(ctx context.Context, r *round) {
-	if s.isFormer() || r.now.Sub(s.memory.balanceAt) < idleLook {
+// readBalance reads the balance periodically while there is nothing to send. The follower reports
+// unreachable nodes, so a failure is only logged.
+func (s *Sender) readBalance(ctx context.Context, r *tick) {
+	if s.isFormer() || r.now.Sub(s.state.balanceAt) < balanceEvery {
 		return
 	}
-	if err := s.look(ctx, r); err != nil {
-		s.memory.balanceAt = r.now // it is tried again with the next turn
+	if err := s.readChain(ctx, r); err != nil {
+		s.state.balanceAt = r.now // retried after balanceEvery
 		s.config.Logger.Debug("the sender's balance could not be read", "error", err)
 	}
 }
 
-// watchGas shows the balance and how long it lasts, and alarms when it is low.
-func (s *Sender) watchGas(ctx context.Context, r *round) {
+// watchGas shows the balance and how long it lasts, and raises an alarm if it is low.
+func (s *Sender) watchGas(ctx context.Context, r *tick) {
 	if s.isFormer() {
 		return
 	}
 	if r.view.node != nil && r.view.balance != nil {
-		s.memory.balance, s.memory.balanceAt = r.view.balance, r.now
+		s.state.balance, s.state.balanceAt = r.view.balance, r.now
 	}
-	if r.now.Sub(s.memory.gasCostAt) >= gasCostEvery {
+	if r.now.Sub(s.state.gasCostAt) >= gasCostEvery {
 		if cost, err := s.config.Store.GasCost(ctx, s.config.ChainID); err == nil {
-			s.memory.gasCost, s.memory.gasCostAt = cost, r.now
+			s.state.gasCost, s.state.gasCostAt = cost, r.now
 		}
 	}
-	balance := s.memory.balance
+	balance := s.state.balance
 	if balance == nil {
 		return
 	}
 	s.status.current.Balance, s.status.current.DaysLeft = balance, s.daysLeft(balance, r.now)
 	if least := s.config.MinBalance; least != nil && balance.Cmp(least) < 0 {
-		s.status.alarm(SenderGasLow, fmt.Sprintf("%s has %s, less than %s (--min-gas-balance): %s; send it more",
+		s.status.alarm(AlarmGasLow, fmt.Sprintf("%s has %s, less than the configured minimum of %s: %s; send it more",
 			s.config.Signer.Address(), chain.FormatEther(balance), chain.FormatEther(least), lasts(s.status.current.DaysLeft)))
 	}
 }
 
-// daysLeft is for how long a balance lasts if transactions cost what they cost lately.
+// daysLeft is how long a balance lasts at the recent rate.
 func (s *Sender) daysLeft(balance *big.Int, now time.Time) *float64 {
-	cost := s.memory.gasCost
+	cost := s.state.gasCost
 	if cost.Since.IsZero() || cost.Wei.Sign() == 0 {
 		return nil
 	}
@@ -68,7 +68,7 @@ func (s *Sender) daysLeft(balance *big.Int, now time.Time) *float64 {
 	return &days
 }
 
-// lasts puts into words for how long a balance lasts.
+// lasts describes how long a balance lasts.
 func lasts(days *float64) string {
 	switch {
 	case days == nil:

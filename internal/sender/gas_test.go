@@ -13,28 +13,28 @@ import (
 	"github.com/sortie-labs/sortie/internal/sender"
 )
 
-// setBalance makes the sender as rich as that, in wei.
-func (r *rig) setBalance(wei *big.Int) {
+// setBalance sets the balance of the sender, in wei.
+func (r *testSender) setBalance(wei *big.Int) {
 	r.t.Helper()
 	r.RPC(nil, "anvil_setBalance", r.key.Address().String(), fmt.Sprintf("0x%x", wei))
 	r.mine()
 }
 
-func (r *rig) gasAlarm() string {
+func (r *testSender) gasAlarm() string {
 	r.t.Helper()
 	for _, alarm := range r.sender.Status().Alarms {
-		if alarm.Kind == sender.SenderGasLow {
+		if alarm.Kind == sender.AlarmGasLow {
 			return alarm.Detail
 		}
 	}
 	return ""
 }
 
-// The balance is known while nothing is sent. Below the minimum it is an alarm, which says how long
-// it lasts once that can be known.
+// The balance is read while nothing is sent. Below the minimum there is an alarm, with the days
+// left once they are known.
 func TestALowBalanceIsAnAlarmBeforeItIsTooLate(t *testing.T) {
 	t.Parallel()
-	onBothEngines(t, 6, func(t *testing.T, r *rig) {
+	onBothEngines(t, 6, func(t *testing.T, r *testSender) {
 		tenth := big.NewInt(params.Ether / 10)
 		r.config.MinBalance = tenth
 		r.restart()
@@ -55,7 +55,7 @@ func TestALowBalanceIsAnAlarmBeforeItIsTooLate(t *testing.T) {
 		cost, err := r.db.GasCost(context.Background(), r.Deployment.ChainID)
 		rounding := new(big.Int).Sub(spent, cost.Wei)
 		if err != nil || rounding.Sign() < 0 || rounding.Cmp(big.NewInt(int64(len(r.Missions))*params.GWei)) >= 0 {
-			t.Errorf("cost of the transactions: got %s wei, %v; the account spent %s", cost.Wei, err, spent)
+			t.Errorf("cost of the transactions: got %s wei, %v, want %s up to rounding", cost.Wei, err, spent)
 		}
 		r.clock.advance(time.Minute)
 		r.step()
@@ -72,7 +72,7 @@ func TestALowBalanceIsAnAlarmBeforeItIsTooLate(t *testing.T) {
 	})
 }
 
-func (r *rig) balance() *big.Int {
+func (r *testSender) balance() *big.Int {
 	r.t.Helper()
 	var text string
 	r.RPC(&text, "eth_getBalance", r.key.Address().String(), "latest")
@@ -80,12 +80,12 @@ func (r *rig) balance() *big.Int {
 	return balance
 }
 
-// An idle sender asks for its balance once a minute and not with every look.
+// An idle sender reads its balance once a minute, not with every step.
 func TestAnIdleSenderAsksRarely(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1, sqliteDatabase(t))
+	r := newTestSender(t, 1, sqliteDatabase(t))
 	asked := 0
-	r.front.with(func(q question) (any, bool) {
+	r.front.with(func(q request) (any, bool) {
 		if q.Method == "eth_getBalance" {
 			asked++
 		}

@@ -11,11 +11,10 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// An intent that the operator holds back waits without an alarm, and is sent soon after it may be,
-// however long it waited.
+// An intent that the operator holds waits without an alarm, and is sent soon after its release.
 func TestAnIntentThatIsHeldBack(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1, sqliteDatabase(t))
+	r := newTestSender(t, 1, sqliteDatabase(t))
 	held := true
 	r.config.Prepare = map[string]sender.Prepare{"close": func(ctx context.Context, intent store.Intent) (sortie.Address, []byte, error) {
 		if held {
@@ -29,7 +28,7 @@ func TestAnIntentThatIsHeldBack(t *testing.T) {
 		r.step()
 		r.clock.advance(3 * time.Second)
 	}
-	r.wantAlarm(sender.SenderUnprepared, false)
+	r.wantAlarm(sender.AlarmUnprepared, false)
 	if got := r.intent(r.Missions[0]); got.Problem != "" || got.Status != store.IntentQueued {
 		t.Errorf("held back: got %s with problem %q, want it queued without one", got.Status, got.Problem)
 	}

@@ -20,41 +20,41 @@ func TestFatesOfTransactions(t *testing.T) {
 	for name, c := range map[string]struct {
 		nextNonce uint64
 		mined     map[sortie.Hash]chain.MinedTx
-		want      fate
+		want      outcome
 	}{
-		"nothing yet":                         {7, nil, fateWaiting},
-		"lower nonces wait too":               {3, nil, fateWaiting},
-		"the first attempt is mined":          {8, in(first, 99, true), fateSucceeded},
-		"the second attempt is mined":         {9, in(second, 100, true), fateSucceeded},
-		"mined in vain":                       {8, in(first, 99, false), fateReverted},
-		"used by none of them":                {8, nil, fateTaken},
-		"used, and only an old nonce's mined": {8, in(stale, 90, true), fateTaken},
-		"a block that the head does not have": {7, in(first, 99, true), fateWaiting},
-		"a block beyond the head":             {8, in(first, 101, true), fateUnclear},
+		"nothing yet":                         {7, nil, outcomeWaiting},
+		"lower nonces wait too":               {3, nil, outcomeWaiting},
+		"the first attempt is mined":          {8, in(first, 99, true), outcomeSucceeded},
+		"the second attempt is mined":         {9, in(second, 100, true), outcomeSucceeded},
+		"mined without effect":                {8, in(first, 99, false), outcomeReverted},
+		"used by none of them":                {8, nil, outcomeTaken},
+		"used, and only an old nonce's mined": {8, in(stale, 90, true), outcomeTaken},
+		"a block that the head does not have": {7, in(first, 99, true), outcomeWaiting},
+		"a block beyond the head":             {8, in(first, 101, true), outcomeUnclear},
 	} {
 		got := judge(intent, view{head: onchain.Block{Number: 100}, nonce: c.nextNonce}, c.mined)
-		if got.fate != c.want {
-			t.Errorf("%s: fate %d, want %d", name, got.fate, c.want)
+		if got.outcome != c.want {
+			t.Errorf("%s: got outcome %d, want %d", name, got.outcome, c.want)
 		}
 	}
 }
 
-// After a reorganization intents that were mined wait again, beside those that never were.
+// After a reorganization mined intents wait again, next to those that were never mined.
 func TestTheLineIsInTheOrderOfNonces(t *testing.T) {
 	t.Parallel()
-	r := &round{}
+	r := &tick{}
 	for _, nonce := range []uint64{6, 7, 5, 9, 8} {
-		r.pursuits = append(r.pursuits, &pursuit{Intent: store.Intent{Status: store.IntentSent, Nonce: &nonce}, outcome: outcome{fate: fateWaiting}})
+		r.intents = append(r.intents, &txIntent{Intent: store.Intent{Status: store.IntentSent, Nonce: &nonce}, observation: observation{outcome: outcomeWaiting}})
 	}
 	for i, p := range r.waiting() {
 		if *p.Nonce != uint64(5+i) {
-			t.Errorf("nonce %d is at place %d", *p.Nonce, i)
+			t.Errorf("got nonce %d at index %d, want them in order", *p.Nonce, i)
 		}
 	}
 }
 
-// Two accounts count their nonces by themselves: a mined transaction of the former one says nothing
-// about the nonce of the present one.
+// Each account counts its own nonces: a mined transaction of the former account does not count for
+// the current one.
 func TestAFormerSendersTransactionIsNotTakenForOurs(t *testing.T) {
 	t.Parallel()
 	former, present := sortie.Address{19: 1}, sortie.Address{19: 2}
@@ -63,7 +63,7 @@ func TestAFormerSendersTransactionIsNotTakenForOurs(t *testing.T) {
 		{Sender: former, Nonce: 7, Hash: theirs}, {Sender: present, Nonce: 7, Hash: ours},
 	}}
 	mined := map[sortie.Hash]chain.MinedTx{theirs: {Transaction: theirs, Block: 5, Succeeded: true}}
-	if got := judge(intent, view{nonce: 8, head: onchain.Block{Number: 9}}, mined); got.fate != fateTaken {
-		t.Errorf("fate: got %d, want %d: the nonce is used by none of ours", got.fate, fateTaken)
+	if got := judge(intent, view{nonce: 8, head: onchain.Block{Number: 9}}, mined); got.outcome != outcomeTaken {
+		t.Errorf("outcome: got %d, want %d: the nonce is used by none of ours", got.outcome, outcomeTaken)
 	}
 }

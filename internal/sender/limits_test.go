@@ -20,12 +20,12 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// A node that asks for an absurd amount of gas is not paid it, and others are not kept.
+// A node that estimates too much gas is refused, and other intents continue.
 func TestAbsurdGasIsRefused(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 2, sqliteDatabase(t))
+	r := newTestSender(t, 2, sqliteDatabase(t))
 	absurd := true
-	r.front.with(func(q question) (any, bool) {
+	r.front.with(func(q request) (any, bool) {
 		first := strings.TrimPrefix(sortie.MissionKey(r.Missions[0]).String(), "0x")
 		if absurd && q.Method == "eth_estimateGas" && strings.Contains(string(q.Params[0]), first) {
 			return "0x1000000000000000", true // 2^60
@@ -34,23 +34,23 @@ func TestAbsurdGasIsRefused(t *testing.T) {
 	})
 	r.want(r.Missions...)
 	r.step()
-	r.wantAlarm(sender.SenderGasAboveLimit, true)
+	r.wantAlarm(sender.AlarmGasAboveLimit, true)
 	if now := r.intent(r.Missions[0]); now.Status != store.IntentQueued || !strings.Contains(now.Problem, "1152921504606846976 gas") {
-		t.Errorf("the intent: %+v", now)
+		t.Errorf("intent with too much gas: got %+v, want it queued with its problem", now)
 	}
 	if now := r.intent(r.Missions[1]); now.Status != store.IntentSent {
-		t.Errorf("the other intent: %+v", now)
+		t.Errorf("other intent: got %+v, want it sent", now)
 	}
 	absurd = false
 	r.drain(20)
-	r.wantAlarm(sender.SenderGasAboveLimit, false)
+	r.wantAlarm(sender.AlarmGasAboveLimit, false)
 	r.checkExactlyOnce(r.Missions, 0)
 }
 
 func TestGasHasSomeToSpare(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1, sqliteDatabase(t))
-	r.front.with(func(q question) (any, bool) { return "0x186a0", q.Method == "eth_estimateGas" })
+	r := newTestSender(t, 1, sqliteDatabase(t))
+	r.front.with(func(q request) (any, bool) { return "0x186a0", q.Method == "eth_estimateGas" })
 	r.want(r.Missions...)
 	r.step()
 	var tx types.Transaction
@@ -59,10 +59,10 @@ func TestGasHasSomeToSpare(t *testing.T) {
 	}
 }
 
-// An account without ether is an alarm, and everything goes on once it has some.
+// An account without ether raises an alarm, and continues once it has some.
 func TestAnEmptyAccount(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 4, sqliteDatabase(t))
+	r := newTestSender(t, 4, sqliteDatabase(t))
 	r.want(r.Missions[:2]...)
 	r.step()
 	r.RPC(nil, "anvil_setBalance", r.key.Address(), "0x0")
@@ -70,22 +70,21 @@ func TestAnEmptyAccount(t *testing.T) {
 	for range 3 {
 		r.mine()
 		r.step()
-		r.wantAlarm(sender.SenderBalanceLow, true)
+		r.wantAlarm(sender.AlarmBalanceLow, true)
 	}
 	if queued := len(r.intents(store.IntentQueued)); queued != 2 {
-		t.Errorf("%d intents wait, want those that nobody can pay for", queued)
+		t.Errorf("%d intents wait, want the two without balance", queued)
 	}
 	r.RPC(nil, "anvil_setBalance", r.key.Address(), "0x8ac7230489e80000") // ten ether
 	r.drain(20)
-	r.wantAlarm(sender.SenderBalanceLow, false)
+	r.wantAlarm(sender.AlarmBalanceLow, false)
 	r.checkExactlyOnce(r.Missions, 0)
 }
 
-// While an incident is open nothing is signed or sent, not even again; what was sent is still
-// watched.
+// While an incident is open nothing is signed or sent, not even again; outcomes are still observed.
 func TestNothingIsSentWhileHalted(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 3, sqliteDatabase(t))
+	r := newTestSender(t, 3, sqliteDatabase(t))
 	halted := false
 	r.config.Halted = func(context.Context) (bool, error) { return halted, nil }
 	r.restart()
@@ -98,25 +97,25 @@ func TestNothingIsSentWhileHalted(t *testing.T) {
 		r.mine()
 		r.step()
 	}
-	r.wantAlarm(sender.SenderHalted, true)
+	r.wantAlarm(sender.AlarmHalted, true)
 	if after := r.sender.Status().Broadcasts; after != before {
-		t.Errorf("%d transactions were sent", after-before)
+		t.Errorf("got %d sent transactions, want 0 during an incident", after-before)
 	}
 	if len(r.intents(store.IntentDone)) != 1 || len(r.intents(store.IntentQueued)) != 2 {
-		t.Errorf("the intents: %+v", r.intents(store.IntentQueued, store.IntentSent, store.IntentMined, store.IntentDone))
+		t.Errorf("got intents %+v, want one done and two queued", r.intents(store.IntentQueued, store.IntentSent, store.IntentMined, store.IntentDone))
 	}
 	halted = false
 	r.drain(20)
 	r.checkExactlyOnce(r.Missions, 0)
 }
 
-// A transaction that nodes claim to have and nobody mines is replaced after a while, later each
-// time, up to the cap; then an operator hears of it.
+// A transaction that nodes have and never mine is replaced, later each time, up to the limit; then
+// there is an alarm.
 func TestATransactionThatNobodyMines(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 3, sqliteDatabase(t))
+	r := newTestSender(t, 3, sqliteDatabase(t))
 	swallow := true
-	r.front.with(func(q question) (any, bool) { return common.Hash{31: 1}, swallow && q.Method == sendMethod })
+	r.front.with(func(q request) (any, bool) { return common.Hash{31: 1}, swallow && q.Method == sendMethod })
 	r.want(r.Missions...)
 	r.step()
 	begun, stuckAfter := r.clock.now(), time.Duration(0)
@@ -129,23 +128,23 @@ func TestATransactionThatNobodyMines(t *testing.T) {
 	}
 	first, second := r.intent(r.Missions[0]), r.intent(r.Missions[1])
 	if n := len(first.Attempts); n < 6 || n > 10 || len(second.Attempts) != 1 {
-		t.Errorf("the first in line was replaced %d times and the second %d, in twenty minutes", n-1, len(second.Attempts)-1)
+		t.Errorf("replacements in twenty minutes: got %d of the first in line and %d of the second, want some and none", n-1, len(second.Attempts)-1)
 	}
 	if stuckAfter < 5*time.Minute || stuckAfter > 15*time.Minute {
-		t.Errorf("stuck after %s", stuckAfter)
+		t.Errorf("alarm stuck after %s, want it after 5 to 15 minutes", stuckAfter)
 	}
 	swallow = false
 	r.drain(20)
 	r.checkExactlyOnce(r.Missions, 0)
-	r.wantAlarm(sender.SenderStuck, false)
+	r.wantAlarm(sender.AlarmStuck, false)
 }
 
-// What stood behind another in the line did not wait for a better price.
+// Transactions that wait for a lower nonce do not wait for a better price.
 func TestTheNextInLineIsGivenTime(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 2, sqliteDatabase(t))
-	lowest := r.firstNonce // of the transactions that are swallowed
-	r.front.with(func(q question) (any, bool) {
+	r := newTestSender(t, 2, sqliteDatabase(t))
+	lowest := r.firstNonce // of the transactions that are lost
+	r.front.with(func(q request) (any, bool) {
 		var raw sortie.Bytes
 		var tx types.Transaction
 		if q.Method != sendMethod || json.Unmarshal(q.Params[0], &raw) != nil || tx.UnmarshalBinary(raw) != nil {
@@ -163,17 +162,17 @@ func TestTheNextInLineIsGivenTime(t *testing.T) {
 	r.mine()
 	r.step()
 	if first, second := r.intent(r.Missions[0]), r.intent(r.Missions[1]); first.Status != store.IntentMined || second.Status != store.IntentSent || len(second.Attempts) != 1 {
-		t.Errorf("the first is %s; the second is %s with %d attempts", first.Status, second.Status, len(second.Attempts))
+		t.Errorf("got the first %s, the second %s with %d attempts, want the second not replaced", first.Status, second.Status, len(second.Attempts))
 	}
 	lowest = math.MaxUint64
 	r.drain(20)
 	r.checkExactlyOnce(r.Missions, 0)
 }
 
-// An intent that cannot be prepared rests longer each time and does not keep the others.
+// An intent that cannot be prepared is delayed longer each time and does not stop the others.
 func TestAnIntentThatCannotBePrepared(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 2, sqliteDatabase(t))
+	r := newTestSender(t, 2, sqliteDatabase(t))
 	asked := 0
 	var problem error = errors.New("the settler does not answer")
 	r.config.Prepare = map[string]sender.Prepare{"close": func(ctx context.Context, intent store.Intent) (sortie.Address, []byte, error) {
@@ -191,34 +190,34 @@ func TestAnIntentThatCannotBePrepared(t *testing.T) {
 		r.mine()
 		r.step()
 	}
-	r.wantAlarm(sender.SenderUnprepared, true)
+	r.wantAlarm(sender.AlarmUnprepared, true)
 	if status := r.sender.Status(); status.Stuck || status.Queued != 1 || !status.Oldest.Equal(r.intent(r.Missions[0]).CreatedAt) {
-		t.Errorf("the status after ten minutes: %+v", status)
+		t.Errorf("status after ten minutes: got %+v, want one queued intent and no alarm stuck", status)
 	}
 	if now := r.intent(r.Missions[0]); asked < 5 || asked > 10 || now.Status != store.IntentQueued || now.Problem != problem.Error() {
-		t.Errorf("asked %d times in 50 blocks; %+v", asked, now)
+		t.Errorf("prepared %d times in 50 blocks, intent %+v, want fewer and a problem", asked, now)
 	}
 	if now := r.intent(r.Missions[1]); now.Status != store.IntentDone {
-		t.Errorf("the other: %+v", now)
+		t.Errorf("other intent: got %+v, want it done", now)
 	}
 	r.clock.advance(time.Hour)
 	r.step()
-	r.wantAlarm(sender.SenderStuck, true)
+	r.wantAlarm(sender.AlarmStuck, true)
 	problem = nil
 	r.clock.advance(time.Hour)
 	r.drain(20)
 	r.checkExactlyOnce(r.Missions, 0)
 }
 
-// A transaction that is mined in vain again and again costs gas each time: the waits between grow,
-// and others are not kept.
+// A transaction that is mined without effect costs gas each time: the delays grow, and others
+// continue.
 func TestMinedInVainAgainAndAgain(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 2, sqliteDatabase(t))
+	r := newTestSender(t, 2, sqliteDatabase(t))
 	meagre := true
-	r.front.with(func(q question) (any, bool) {
+	r.front.with(func(q request) (any, bool) {
 		first := strings.TrimPrefix(sortie.MissionKey(r.Missions[0]).String(), "0x")
-		return "0xfa0", meagre && q.Method == "eth_estimateGas" && strings.Contains(string(q.Params[0]), first) // 4,000: too little, also with what is to spare
+		return "0xfa0", meagre && q.Method == "eth_estimateGas" && strings.Contains(string(q.Params[0]), first) // 4,000: too little, also with the margin
 	})
 	r.want(r.Missions...)
 	for range 100 { // twenty minutes
@@ -227,7 +226,7 @@ func TestMinedInVainAgainAndAgain(t *testing.T) {
 	}
 	inVain := len(r.intent(r.Missions[0]).Attempts)
 	if inVain < 3 || inVain > 7 {
-		t.Errorf("mined in vain %d times in twenty minutes", inVain)
+		t.Errorf("mined without effect %d times in twenty minutes, want 3 to 7", inVain)
 	}
 	meagre = false
 	r.clock.advance(time.Hour)
@@ -237,18 +236,18 @@ func TestMinedInVainAgainAndAgain(t *testing.T) {
 
 func TestAnUnknownKindOfIntentIsKept(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1, sqliteDatabase(t))
+	r := newTestSender(t, 1, sqliteDatabase(t))
 	r.config.Prepare = map[string]sender.Prepare{}
 	r.restart()
 	r.want(r.Missions...)
 	r.step()
 	if now := r.intent(r.Missions[0]); now.Status != store.IntentQueued || !strings.Contains(now.Problem, `"close"`) {
-		t.Errorf("the intent: %+v", now)
+		t.Errorf("intent of an unknown kind: got %+v, want it queued with its problem", now)
 	}
 }
 
-// unsteady fails every other time, once by giving the signature of another key and once by signing
-// something else.
+// unsteady fails every other time: once with the signature of another key, once with another
+// transaction.
 type unsteady struct {
 	chain.TransactionSigner
 	asked int
@@ -270,38 +269,38 @@ func (u *unsteady) SignTransaction(ctx context.Context, chainID uint64, tx *type
 
 func TestASignerThatFailsHalfTheTime(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 6, sqliteDatabase(t))
+	r := newTestSender(t, 6, sqliteDatabase(t))
 	r.config.Signer = &unsteady{TransactionSigner: anviltest.SignerOf(r.key)}
 	r.restart()
 	r.want(r.Missions...)
 	r.step()
-	r.wantAlarm(sender.SenderSignerFails, true)
+	r.wantAlarm(sender.AlarmSignerFails, true)
 	r.drain(40)
 	r.checkExactlyOnce(r.Missions, 0)
 }
 
-// Two nodes must agree before an intent is over. One that denies a receipt, or forges one, keeps it
-// open and is an alarm.
+// Two nodes must agree before an intent is over. One that denies or forges a receipt keeps it open
+// and raises an alarm.
 func TestNodesMustAgreeOnTheEnd(t *testing.T) {
 	t.Parallel()
-	for name, lie := range map[string]func(question) (any, bool){
-		"denies the receipt": func(q question) (any, bool) {
+	for name, lie := range map[string]func(request) (any, bool){
+		"denies the receipt": func(q request) (any, bool) {
 			return nil, q.Method == "eth_getTransactionReceipt"
 		},
-		"calls it reverted": func(q question) (any, bool) {
+		"calls it reverted": func(q request) (any, bool) {
 			return altered(q, "status", "0x0")
 		},
-		"puts it into another block": func(q question) (any, bool) {
+		"puts it into another block": func(q request) (any, bool) {
 			return altered(q, "blockHash", common.Hash{31: 9}.Hex())
 		},
-		"does not answer": func(q question) (any, bool) {
+		"does not answer": func(q request) (any, bool) {
 			return errors.New("busy"), q.Method == "eth_getTransactionReceipt"
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, 1, sqliteDatabase(t))
-			second := newMeddler(t, r.Client.Client())
+			r := newTestSender(t, 1, sqliteDatabase(t))
+			second := newProxyNode(t, r.Client.Client())
 			r.useNodes(r.front.URL, second.URL)
 			r.restart()
 			second.with(lie)
@@ -311,11 +310,11 @@ func TestNodesMustAgreeOnTheEnd(t *testing.T) {
 				r.mine()
 			}
 			if now := r.intent(r.Missions[0]); now.Status != store.IntentMined || len(now.Attempts) != 1 {
-				t.Errorf("the intent: %+v", now)
+				t.Errorf("intent without a quorum: got %+v, want it mined with one attempt", now)
 			}
-			kind := sender.SenderDisagreement
+			kind := sender.AlarmDisagreement
 			if name == "does not answer" {
-				kind = sender.SenderNoQuorum
+				kind = sender.AlarmNoQuorum
 			}
 			r.wantAlarm(kind, true)
 			second.with(nil)
@@ -325,25 +324,24 @@ func TestNodesMustAgreeOnTheEnd(t *testing.T) {
 	}
 }
 
-// The node that is asked first denies what it has mined. The other keeps the intent from being
-// given another nonce.
+// The first node denies what it has mined. The other prevents another nonce for the intent.
 func TestADeniedTransactionIsNotSentAnew(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 1, sqliteDatabase(t))
-	second := newMeddler(t, r.Client.Client())
+	r := newTestSender(t, 1, sqliteDatabase(t))
+	second := newProxyNode(t, r.Client.Client())
 	r.useNodes(r.front.URL, second.URL)
 	r.restart()
 	r.want(r.Missions...)
 	r.step()
-	r.front.with(func(q question) (any, bool) { return nil, q.Method == "eth_getTransactionReceipt" })
+	r.front.with(func(q request) (any, bool) { return nil, q.Method == "eth_getTransactionReceipt" })
 	for range 10 {
 		r.mine()
 		r.step()
 	}
-	r.wantAlarm(sender.SenderReplaced, true)
-	r.wantAlarm(sender.SenderDisagreement, true)
+	r.wantAlarm(sender.AlarmReplaced, true)
+	r.wantAlarm(sender.AlarmDisagreement, true)
 	if now := r.intent(r.Missions[0]); now.Status != store.IntentSent || len(now.Attempts) != 1 {
-		t.Errorf("the intent: %+v", now)
+		t.Errorf("intent that one node denies: got %+v, want it sent with one attempt", now)
 	}
 	r.front.with(nil)
 	r.drain(2)
@@ -351,7 +349,7 @@ func TestADeniedTransactionIsNotSentAnew(t *testing.T) {
 }
 
 // altered changes a member of receipts.
-func altered(q question, member, value string) (any, bool) {
+func altered(q request, member, value string) (any, bool) {
 	if q.Method != "eth_getTransactionReceipt" {
 		return nil, false
 	}
@@ -364,19 +362,19 @@ func altered(q question, member, value string) (any, bool) {
 	return receipt, true
 }
 
-// A node that forges a nonce can delay, but neither make a gap nor have an intent sent twice.
+// A node that forges a nonce can delay, but cannot cause a gap or a second transaction.
 func TestForgedNonces(t *testing.T) {
 	t.Parallel()
 	for name, forged := range map[string]string{"too high": "0x3e8", "too low": "0x0"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, 2, sqliteDatabase(t))
+			r := newTestSender(t, 2, sqliteDatabase(t))
 			r.stranger(r.nonce(), common.Address{19: 1}, nil) // so that 0 is too low
 			r.mine()
-			second := newMeddler(t, r.Client.Client())
+			second := newProxyNode(t, r.Client.Client())
 			r.useNodes(r.front.URL, second.URL)
 			r.restart()
-			r.front.with(func(q question) (any, bool) { return forged, q.Method == "eth_getTransactionCount" })
+			r.front.with(func(q request) (any, bool) { return forged, q.Method == "eth_getTransactionCount" })
 			r.want(r.Missions...)
 			for range 5 {
 				if err := r.sender.Step(context.Background(), r.lease); !errors.Is(err, chain.ErrNoQuorum) {
@@ -385,7 +383,7 @@ func TestForgedNonces(t *testing.T) {
 				r.mine()
 			}
 			if sent := len(r.intents(store.IntentSent)); sent != 0 {
-				t.Errorf("%d intents got a nonce", sent)
+				t.Errorf("got %d intents with a nonce, want none", sent)
 			}
 			r.front.with(nil)
 			r.drain(20)

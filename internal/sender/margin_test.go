@@ -18,15 +18,15 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// A recipient can make a payment dearer after its gas was estimated: a balance that is empty again
-// takes more gas to fill. Where that let the transaction fail, one wallet could burn the sender's
-// gas, and keep its settlement waiting, as often as it likes.
+// A recipient can make a payment more expensive after its gas was estimated, by emptying its
+// balance. Without a margin one wallet could burn the sender's gas and delay its settlement, as
+// often as it likes.
 func TestARecipientThatEmptiesItsBalanceDoesNotMakeATransactionFail(t *testing.T) {
 	t.Parallel()
 	for _, payments := range []int{1, 3} {
 		t.Run(fmt.Sprint("settle", payments), func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, 1, sqliteDatabase(t))
+			r := newTestSender(t, 1, sqliteDatabase(t))
 			mission, token := r.Missions[0], servicetoken.NewServiceToken()
 			settlement := sortie.Settlement{MissionKey: sortie.MissionKey(mission)}
 			for slot := range payments {
@@ -49,7 +49,7 @@ func TestARecipientThatEmptiesItsBalanceDoesNotMakeATransactionFail(t *testing.T
 			}
 			r.step() // it is estimated and sent
 			for _, payment := range settlement.Payments {
-				r.transfer(payment.Recipient, token.PackTransfer(common.Address{0xdd}, big.NewInt(1))) // mined before it: it pays more
+				r.transfer(payment.Recipient, token.PackTransfer(common.Address{0xdd}, big.NewInt(1))) // mined before it, at a higher price
 			}
 			r.mine()
 			for _, payment := range settlement.Payments {
@@ -57,13 +57,13 @@ func TestARecipientThatEmptiesItsBalanceDoesNotMakeATransactionFail(t *testing.T
 					t.Errorf("slot %d: the recipient has %s, want 1000: its balance was emptied before, and the settlement paid it", payment.Slot, left)
 				}
 			}
-			r.wantAlarm(sender.SenderReverted, false)
+			r.wantAlarm(sender.AlarmReverted, false)
 		})
 	}
 }
 
-// transfer lets an account call the service token, for more than the sender pays.
-func (r *rig) transfer(from sortie.Address, data []byte) {
+// transfer makes an account call the service token, at a higher price than the sender's.
+func (r *testSender) transfer(from sortie.Address, data []byte) {
 	r.t.Helper()
 	r.RPC(nil, "anvil_impersonateAccount", from)
 	r.RPC(nil, "anvil_setBalance", from, "0x8ac7230489e80000")
@@ -73,7 +73,7 @@ func (r *rig) transfer(from sortie.Address, data []byte) {
 	})
 }
 
-func (r *rig) tokensOf(account sortie.Address) *big.Int {
+func (r *testSender) tokensOf(account sortie.Address) *big.Int {
 	r.t.Helper()
 	token, to := servicetoken.NewServiceToken(), common.Address(r.Deployment.ServiceToken)
 	answer, err := r.Client.CallContract(context.Background(), ethereum.CallMsg{To: &to, Data: token.PackBalanceOf(common.Address(account))}, nil)

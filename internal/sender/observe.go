@@ -13,27 +13,27 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// fate is what became of the transactions of an intent, as one node has it at its head.
-type fate int
+// outcome is the outcome of an intent's transactions, at the head of one node.
+type outcome int
 
 const (
-	fateUnclear   fate = iota // the node contradicts itself: it may answer from machines that know different blocks
-	fateWaiting               // the nonce is unused: any attempt may still be mined
-	fateSucceeded             // an attempt is in a block
-	fateReverted              // an attempt is in a block and did nothing
-	fateTaken                 // the nonce is used, by none of the attempts
+	outcomeUnclear   outcome = iota // the node contradicts itself: a load balancer may use nodes with different blocks
+	outcomeWaiting                  // the nonce is unused: any attempt may still be mined
+	outcomeSucceeded                // an attempt is in a block
+	outcomeReverted                 // an attempt is in a block and had no effect
+	outcomeTaken                    // the nonce is used by a foreign transaction
 )
 
-// outcome is a fate, and the transaction that is mined, if one is.
-type outcome struct {
-	fate  fate
-	mined chain.MinedTx
+// observation is an outcome, and the mined transaction, if there is one.
+type observation struct {
+	outcome outcome
+	mined   chain.MinedTx
 }
 
-// judge finds the fate of the intent's present nonce. A receipt alone proves nothing: it may be of
-// a block that was taken back, and is if the nonce is unused at the head. The nonce alone does not
-// either, a stranger may have used it.
-func judge(intent store.Intent, seen view, mined map[sortie.Hash]chain.MinedTx) outcome {
+// judge returns the outcome of the intent's nonce. A receipt is not enough: its block may have been
+// replaced, if the nonce is unused at the head. The nonce is not enough: a foreign transaction may
+// have used it.
+func judge(intent store.Intent, seen view, mined map[sortie.Hash]chain.MinedTx) observation {
 	used := seen.nonce > *intent.Nonce
 	for _, attempt := range attemptsAt(intent, *intent.Nonce) {
 		one, found := mined[attempt.Hash]
@@ -41,32 +41,32 @@ func judge(intent store.Intent, seen view, mined map[sortie.Hash]chain.MinedTx) 
 		case !found || !used:
 			continue
 		case one.Block > seen.head.Number:
-			return outcome{fate: fateUnclear}
+			return observation{outcome: outcomeUnclear}
 		case one.Succeeded:
-			return outcome{fateSucceeded, one}
+			return observation{outcomeSucceeded, one}
 		}
-		return outcome{fateReverted, one}
+		return observation{outcomeReverted, one}
 	}
 	if used {
-		return outcome{fate: fateTaken}
+		return observation{outcome: outcomeTaken}
 	}
-	return outcome{fate: fateWaiting}
+	return observation{outcome: outcomeWaiting}
 }
 
-// attemptsAt are the intent's transactions with a nonce of its present sender.
+// attemptsAt returns the intent's transactions with a nonce of its current sender.
 func attemptsAt(intent store.Intent, nonce uint64) (attempts []store.Attempt) {
 	for _, attempt := range intent.Attempts {
-		if attempt.Nonce == nonce && attempt.Sender == intent.Sender { // a former sender has nonces of its own
+		if attempt.Nonce == nonce && attempt.Sender == intent.Sender { // a former sender has its own nonces
 			attempts = append(attempts, attempt)
 		}
 	}
 	return attempts
 }
 
-// observe stores what is new about the transactions under way.
-func (s *Sender) observe(ctx context.Context, lease store.Lease, r *round) error {
-	moved := make(map[*pursuit]store.Intent)
-	for _, p := range r.pursuits {
+// observe stores new outcomes.
+func (s *Sender) observe(ctx context.Context, lease store.Lease, r *tick) error {
+	moved := make(map[*txIntent]store.Intent)
+	for _, p := range r.intents {
 		if p.Nonce == nil {
 			continue
 		}
@@ -106,18 +106,18 @@ func (s *Sender) observe(ctx context.Context, lease store.Lease, r *round) error
 	return nil
 }
 
-// findOutcomes asks for receipts where the head is new. At the same head they cannot have changed.
-func (s *Sender) findOutcomes(ctx context.Context, r *round) error {
-	if s.memory.head != r.view.head.Hash {
-		s.memory.head = r.view.head.Hash
-		clear(s.memory.outcomes)
+// findOutcomes reads receipts if the head is new.
+func (s *Sender) findOutcomes(ctx context.Context, r *tick) error {
+	if s.state.head != r.view.head.Hash {
+		s.state.head = r.view.head.Hash
+		clear(s.state.observations)
 	}
 	var ask []sortie.Hash
-	for _, p := range r.pursuits {
+	for _, p := range r.intents {
 		if p.Nonce == nil {
 			continue
 		}
-		if _, known := s.memory.outcomes[p.ID]; !known {
+		if _, known := s.state.observations[p.ID]; !known {
 			for _, attempt := range attemptsAt(p.Intent, *p.Nonce) {
 				ask = append(ask, attempt.Hash)
 			}
@@ -127,51 +127,50 @@ func (s *Sender) findOutcomes(ctx context.Context, r *round) error {
 	if err != nil {
 		return err
 	}
-	for _, p := range r.pursuits {
+	for _, p := range r.intents {
 		if p.Nonce == nil {
 			continue
 		}
-		known, found := s.memory.outcomes[p.ID]
+		known, found := s.state.observations[p.ID]
 		if !found {
 			known = judge(p.Intent, r.view, mined)
-			s.memory.outcomes[p.ID] = known
+			s.state.observations[p.ID] = known
 		}
-		p.outcome = known
+		p.observation = known
 	}
 	return nil
 }
 
-// next is the intent as it should be stored, given what became of its transactions. Up to finality
-// everything can be undone.
-func (s *Sender) next(ctx context.Context, p *pursuit, r *round) store.Intent {
-	if p.fate != fateTaken {
-		delete(s.memory.takenAt, p.ID)
+// next returns the intent as it should be stored. Everything can be reverted until finality.
+func (s *Sender) next(ctx context.Context, p *txIntent, r *tick) store.Intent {
+	if p.outcome != outcomeTaken {
+		delete(s.state.takenAt, p.ID)
 	}
 	next := p.Intent
-	switch p.fate {
-	case fateSucceeded:
+	switch p.outcome {
+	case outcomeSucceeded:
 		next.Status, next.Problem = store.IntentMined, ""
 		next.MinedBlock, next.MinedTransaction = p.mined.Block, p.mined.Transaction
 		if s.certain(p, s.miningIsFinal(ctx, p, r)) {
 			next.Status = store.IntentDone
 		}
-	case fateReverted:
+	case outcomeReverted:
 		next = unmined(next)
 		next.Problem = fmt.Sprintf("transaction %s was mined and had no effect", p.mined.Transaction)
-		s.status.alarm(SenderReverted, fmt.Sprintf("%s %s: %s", p.Kind, p.Subject, next.Problem))
+		s.status.alarm(AlarmReverted, fmt.Sprintf("%s %s: %s", p.Kind, p.Subject, next.Problem))
 		if s.certain(p, s.miningIsFinal(ctx, p, r)) {
 			next.Status, next.Nonce = store.IntentQueued, nil
 		}
-	case fateTaken:
+	case outcomeTaken:
 		next = unmined(next)
 		next.Problem = fmt.Sprintf("nonce %d was used by a transaction that this service did not send: is its key used elsewhere?", *p.Nonce)
-		s.status.alarm(SenderReplaced, fmt.Sprintf("%s %s: %s", p.Kind, p.Subject, next.Problem))
+		s.status.alarm(AlarmReplaced, fmt.Sprintf("%s %s: %s", p.Kind, p.Subject, next.Problem))
 		if s.certain(p, s.takenIsFinal(ctx, p, r)) {
 			next.Status, next.Nonce = store.IntentQueued, nil
 		}
-	case fateWaiting:
+	case outcomeWaiting:
 		if p.Status == store.IntentMined && r.view.head.Number >= p.MinedBlock {
-			next = unmined(next) // taken back by a reorganization; a node that is behind only does not know it yet
+			next = unmined(next) // a reorganization; a lagging node does not count
 		}
 	}
 	return next
@@ -186,20 +185,19 @@ func sameProgress(a, b store.Intent) bool {
 	return a.Status == b.Status && a.MinedBlock == b.MinedBlock && a.MinedTransaction == b.MinedTransaction && a.Problem == b.Problem
 }
 
-// errNotFinal says that there is nothing to be certain of yet.
+// errNotFinal says that a block is not final yet.
 var errNotFinal = errors.New("not final yet")
 
-// certain reports whether there is no doubt about the end of an intent's nonce. Where nodes leave a
-// doubt, an operator hears of it.
-func (s *Sender) certain(p *pursuit, doubt error) bool {
+// certain reports whether an outcome is final without doubt. Doubts of nodes raise an alarm.
+func (s *Sender) certain(p *txIntent, doubt error) bool {
 	if doubt != nil && !errors.Is(doubt, errNotFinal) {
 		s.status.doubt(fmt.Errorf("what became of %s %s: %w", p.Kind, p.Subject, doubt))
 	}
 	return doubt == nil
 }
 
-// miningIsFinal wants the block to be final, and enough nodes to have the transaction in it.
-func (s *Sender) miningIsFinal(ctx context.Context, p *pursuit, r *round) error {
+// miningIsFinal requires the block to be final, and enough nodes to have the transaction in it.
+func (s *Sender) miningIsFinal(ctx context.Context, p *txIntent, r *tick) error {
 	if p.mined.Block > r.final {
 		return errNotFinal
 	}
@@ -213,13 +211,13 @@ func (s *Sender) miningIsFinal(ctx context.Context, p *pursuit, r *round) error 
 	return err
 }
 
-// takenIsFinal wants the block at which the nonce was first seen used to be final, and enough nodes
-// to have that block, the nonce used, and none of the intent's transactions. The sighting is only
-// remembered, so whoever takes over waits for finality once more.
-func (s *Sender) takenIsFinal(ctx context.Context, p *pursuit, r *round) error {
-	sighting, found := s.memory.takenAt[p.ID]
+// takenIsFinal requires the block at which the nonce was first seen used to be final, and enough
+// nodes to have that block, the used nonce, and none of the intent's transactions. That block is
+// kept in memory, so another process waits for finality again.
+func (s *Sender) takenIsFinal(ctx context.Context, p *txIntent, r *tick) error {
+	sighting, found := s.state.takenAt[p.ID]
 	if !found {
-		s.memory.takenAt[p.ID] = r.view.head
+		s.state.takenAt[p.ID] = r.view.head
 		return errNotFinal
 	}
 	if sighting.Number > r.final {
@@ -242,7 +240,7 @@ func (s *Sender) takenIsFinal(ctx context.Context, p *pursuit, r *round) error {
 		return nonce > *p.Nonce && len(mined) == 0, err
 	})
 	if err == nil && !gone {
-		delete(s.memory.takenAt, p.ID) // that block is no more: begin again
+		delete(s.state.takenAt, p.ID) // the block was replaced: start again
 		return errNotFinal
 	}
 	return err

@@ -6,28 +6,27 @@ import (
 	"github.com/sortie-labs/sortie/internal/chain"
 )
 
-// refusal is why a node did not take a transaction. JSON-RPC has no codes for it, so it is read
-// from the text, in the dialects of the nodes there are. Nothing is ever concluded from it about
-// the chain, only about what to try next: whether a transaction was mined is asked of the chain.
+// refusal is why a node refused a transaction. JSON-RPC has no codes for it, so it is derived from
+// the text. It decides only what to try next; the chain decides whether a transaction was mined.
 type refusal int
 
 const (
-	nodeHasIt        refusal = iota // the node has the transaction: it took it now, or had it before
+	nodeHasIt        refusal = iota // the node has the transaction, from now or before
 	refusedNonceUsed                // a transaction with this nonce is in a block
 	refusedNonceGap                 // transactions with lower nonces are missing in the node's pool
-	refusedReplacing                // the pool holds another transaction with this nonce, and this one pays too little more
-	refusedPrice                    // it pays less than a block or the pool asks for
+	refusedReplacing                // the pool has another transaction with this nonce, and this one does not pay enough more
+	refusedPrice                    // the price is below the block's or the pool's minimum
 	refusedBalance                  // the account cannot pay the gas
-	refusedUnknown                  // anything else, such as a full pool or a node that does not answer
+	refusedUnknown                  // anything else, such as a full pool or no answer
 )
 
 // dialects are pieces of what nodes say, in lower case, the first that fits deciding: "replacement
 // transaction underpriced" is no "transaction underpriced".
 //
-//   - geth, and most that follow its words: op-geth, bor, nitro, reth, newer Nethermind and Besu
+//   - geth, and most others: op-geth, bor, nitro, reth, newer Nethermind and Besu
 //   - Erigon writes a gRPC status before them
 //   - Nethermind names its enumeration
-//   - Besu and OpenEthereum have sentences of their own
+//   - Besu and OpenEthereum have their own sentences
 //   - anvil and Hardhat are for development
 var dialects = []struct {
 	piece string
@@ -71,13 +70,13 @@ var dialects = []struct {
 	{"maxfeepergas", refusedPrice},                           // Nethermind, Hardhat
 }
 
-// readRefusal says what a node's answer to a transaction means.
+// readRefusal classifies a node's answer to a transaction.
 func readRefusal(err error) refusal {
 	if err == nil {
 		return nodeHasIt
 	}
 	if !chain.IsAnswer(err) {
-		return refusedUnknown // whatever the words of a proxy, it was not the pool that spoke
+		return refusedUnknown // the text of a proxy is not that of the pool
 	}
 	text := strings.ToLower(err.Error())
 	for _, dialect := range dialects {

@@ -7,7 +7,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/sender"
 )
 
-// nodeDialects are what nodes say about transactions, with values as they appear in them.
+// nodeDialects are answers of nodes to transactions, with realistic values.
 var nodeDialects = []struct{ node, text, means string }{
 	{"geth", "already known", "has it"},
 	{"geth", "nonce too low: next nonce 8, tx nonce 7", "nonce used"},
@@ -56,7 +56,7 @@ var nodeDialects = []struct{ node, text, means string }{
 	{"a provider", "daily request count exceeded", "unknown"},
 }
 
-// answered is an error that a node gave in its answer.
+// answered is a JSON-RPC error of a node.
 type answered string
 
 func (a answered) Error() string  { return string(a) }
@@ -70,9 +70,9 @@ func TestRefusalsAreReadInEveryDialect(t *testing.T) {
 		}
 	}
 	if got := sender.ReadRefusal(nil); got != "has it" {
-		t.Errorf("no error: %s", got)
+		t.Errorf("meaning of no error: got %s, want has it", got)
 	}
 	if got := sender.ReadRefusal(errors.New("proxy: already known host is down")); got != "unknown" {
-		t.Errorf("not from a node: %s", got)
+		t.Errorf("meaning of an error that is not from a node: got %s, want unknown", got)
 	}
 }

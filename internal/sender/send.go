@@ -17,29 +17,30 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// waiting gives the pursuits whose nonce is unused, in the order of nonces.
-func (r *round) waiting() (waiting []*pursuit) {
-	for _, p := range r.pursuits {
-		if p.Status == store.IntentSent && p.fate == fateWaiting {
+// waiting returns the intents with an unused nonce, in the order of nonces.
+func (r *tick) waiting() (waiting []*txIntent) {
+	for _, p := range r.intents {
+		if p.Status == store.IntentSent && p.outcome == outcomeWaiting {
 			waiting = append(waiting, p)
 		}
 	}
-	slices.SortFunc(waiting, func(a, b *pursuit) int { return cmp.Compare(*a.Nonce, *b.Nonce) })
+	slices.SortFunc(waiting, func(a, b *txIntent) int { return cmp.Compare(*a.Nonce, *b.Nonce) })
 	return waiting
 }
 
-func (p *pursuit) newest() store.Attempt { return p.Attempts[len(p.Attempts)-1] }
+func (p *txIntent) newest() store.Attempt { return p.Attempts[len(p.Attempts)-1] }
 
-// keepAlive sends again what may have been dropped, for more where the price is too low.
-func (s *Sender) keepAlive(ctx context.Context, lease store.Lease, r *round) error {
+// keepAlive sends transactions again that may have been dropped, at a higher price if theirs is too
+// low.
+func (s *Sender) keepAlive(ctx context.Context, lease store.Lease, r *tick) error {
 	waiting := r.waiting()
 	if len(waiting) > 0 {
-		s.memory.firstInLine(*waiting[0].Nonce, r.now)
+		s.state.firstInLine(*waiting[0].Nonce, r.now)
 	}
 	for i, p := range waiting {
 		newest := p.newest()
-		if since := later(attemptsAt(p.Intent, *p.Nonce)[0].SentAt, s.memory.lineMoved); i == 0 && r.now.Sub(since) > stuckAfter {
-			s.status.alarm(SenderStuck, fmt.Sprintf("%s %s waits since %s to be mined with nonce %d", p.Kind, p.Subject, sortie.FormatTime(since), *p.Nonce))
+		if since := later(attemptsAt(p.Intent, *p.Nonce)[0].SentAt, s.state.lineMoved); i == 0 && r.now.Sub(since) > stuckAfter {
+			s.status.alarm(AlarmStuck, fmt.Sprintf("%s %s waits since %s to be mined with nonce %d", p.Kind, p.Subject, sortie.FormatTime(since), *p.Nonce))
 		}
 		if s.priceIsTooLow(r, p, i == 0) {
 			better, possible := fees{newest.FeeCap, newest.TipCap}.outbid(r.view.market, s.config.MaxFeePerGas)
@@ -49,30 +50,30 @@ func (s *Sender) keepAlive(ctx context.Context, lease store.Lease, r *round) err
 				}
 				continue
 			}
-			s.status.alarm(SenderAtCap, fmt.Sprintf("%s %s: the most that may be paid, %s wei a unit of gas, is not enough now: wait, or raise it",
+			s.status.alarm(AlarmAtCap, fmt.Sprintf("%s %s: the most that may be paid, %s wei a unit of gas, is not enough now: wait, or raise it",
 				p.Kind, p.Subject, s.config.MaxFeePerGas))
 		}
-		if r.now.Sub(s.memory.broadcast[newest.Hash]) >= rebroadcastAfter {
+		if r.now.Sub(s.state.broadcast[newest.Hash]) >= rebroadcastAfter {
 			s.broadcast(ctx, r, p)
 		}
 	}
 	return nil
 }
 
-// priceIsTooLow reports whether the newest attempt should be replaced by one that pays more. For
-// want of a block only the first in line is: the others cannot be mined before it at any price.
-// Each replacement waits longer than the one before, so that a transaction which does not reach the
-// miners at all does not become dear.
-func (s *Sender) priceIsTooLow(r *round, p *pursuit, first bool) bool {
+// priceIsTooLow reports whether the newest attempt should be replaced at a higher price. Without a
+// block only the first in line is replaced, because the others must wait for it. Each replacement
+// waits longer than the last, so that a transaction that does not reach the miners does not become
+// expensive.
+func (s *Sender) priceIsTooLow(r *tick, p *txIntent, first bool) bool {
 	newest := p.newest()
 	if (fees{newest.FeeCap, newest.TipCap}).below(r.view.market) {
 		return true
 	}
-	if s.memory.outbid[p.ID] && r.now.Sub(newest.SentAt) >= rebroadcastAfter {
+	if s.state.outbid[p.ID] && r.now.Sub(newest.SentAt) >= rebroadcastAfter {
 		return true
 	}
 	patience := bumpAfter * time.Duration(len(attemptsAt(p.Intent, *p.Nonce)))
-	return first && r.now.Sub(later(newest.SentAt, s.memory.lineMoved)) > patience
+	return first && r.now.Sub(later(newest.SentAt, s.state.lineMoved)) > patience
 }
 
 func later(a, b time.Time) time.Time {
@@ -82,7 +83,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-func (s *Sender) bump(ctx context.Context, lease store.Lease, r *round, p *pursuit, price fees) error {
+func (s *Sender) bump(ctx context.Context, lease store.Lease, r *tick, p *txIntent, price fees) error {
 	var last types.Transaction
 	if err := last.UnmarshalBinary(p.newest().Raw); err != nil {
 		return fmt.Errorf("read stored transaction %s: %w", p.newest().Hash, err)
@@ -91,8 +92,8 @@ func (s *Sender) bump(ctx context.Context, lease store.Lease, r *round, p *pursu
 	err := s.attempt(ctx, lease, r, p, s.transaction(last.Nonce(), last.Gas(), *last.To(), last.Data(), price))
 	var unsigned *signError
 	if errors.As(err, &unsigned) {
-		s.status.alarm(SenderSignerFails, err.Error())
-		return nil // the attempt before lives on
+		s.status.alarm(AlarmSignerFails, err.Error())
+		return nil // the attempt before stays valid
 	}
 	if err == nil {
 		s.status.current.Bumps++
@@ -107,8 +108,8 @@ func (s *Sender) transaction(nonce, gas uint64, to common.Address, data []byte, 
 	})
 }
 
-// attempt signs a transaction, stores it, with its intent if that is new, and only then sends it.
-func (s *Sender) attempt(ctx context.Context, lease store.Lease, r *round, p *pursuit, unsigned *types.Transaction) error {
+// attempt signs a transaction, stores it, with its intent if that is new, and then sends it.
+func (s *Sender) attempt(ctx context.Context, lease store.Lease, r *tick, p *txIntent, unsigned *types.Transaction) error {
 	signed, err := s.sign(ctx, unsigned)
 	if err != nil {
 		return err
@@ -138,10 +139,10 @@ func (s *Sender) attempt(ctx context.Context, lease store.Lease, r *round, p *pu
 	}
 	p.Intent = intent
 	p.Attempts = append(p.Attempts, attempt)
-	p.Status, p.Nonce, p.outcome = store.IntentSent, &attempt.Nonce, outcome{fate: fateWaiting}
-	s.memory.outcomes[p.ID] = p.outcome
-	s.memory.nextNonce = max(s.memory.nextNonce, attempt.Nonce+1)
-	delete(s.memory.outbid, p.ID)
+	p.Status, p.Nonce, p.observation = store.IntentSent, &attempt.Nonce, observation{outcome: outcomeWaiting}
+	s.state.observations[p.ID] = p.observation
+	s.state.nextNonce = max(s.state.nextNonce, attempt.Nonce+1)
+	delete(s.state.outbid, p.ID)
 	s.status.current.Sends++
 	if err := s.checkpoint(pointStored); err != nil {
 		return err
@@ -151,14 +152,14 @@ func (s *Sender) attempt(ctx context.Context, lease store.Lease, r *round, p *pu
 	return s.checkpoint(pointSent)
 }
 
-// signError says that a transaction could not be signed; nothing else is wrong.
+// signError says that a transaction could not be signed.
 type signError struct{ err error }
 
 func (e *signError) Error() string { return "sign transaction: " + e.err.Error() }
 func (e *signError) Unwrap() error { return e.err }
 
-// sign wants back what it gave, signed by the account: what is stored and sent must be what was
-// meant.
+// sign signs a transaction and checks that the signer returned the same transaction, signed by the
+// account.
 func (s *Sender) sign(ctx context.Context, unsigned *types.Transaction) (*types.Transaction, error) {
 	signed, err := s.config.Signer.SignTransaction(ctx, s.config.ChainID, unsigned)
 	if err != nil {
@@ -172,11 +173,11 @@ func (s *Sender) sign(ctx context.Context, unsigned *types.Transaction) (*types.
 	return signed, nil
 }
 
-// broadcast sends the newest attempt to every node. What they answer decides what to try next,
-// never what became of it.
-func (s *Sender) broadcast(ctx context.Context, r *round, p *pursuit) {
+// broadcast sends the newest attempt to every node. The answers decide what to try next, never the
+// outcome.
+func (s *Sender) broadcast(ctx context.Context, r *tick, p *txIntent) {
 	newest := p.newest()
-	s.memory.broadcast[newest.Hash] = r.now
+	s.state.broadcast[newest.Hash] = r.now
 	s.status.current.Broadcasts++
 	answers := chain.Poll(ctx, s.config.Nodes, func(ctx context.Context, node *chain.Node) (struct{}, error) {
 		return struct{}{}, node.SendRaw(ctx, newest.Raw)
@@ -186,9 +187,9 @@ func (s *Sender) broadcast(ctx context.Context, r *round, p *pursuit) {
 		case nodeHasIt, refusedNonceUsed, refusedNonceGap:
 			continue
 		case refusedReplacing, refusedPrice:
-			s.memory.outbid[p.ID] = true
+			s.state.outbid[p.ID] = true
 		case refusedBalance:
-			s.status.alarm(SenderBalanceLow, fmt.Sprintf("%s has %s, too little for its transactions: send it more", s.config.Signer.Address(), chain.FormatEther(r.view.balance)))
+			s.status.alarm(AlarmBalanceLow, fmt.Sprintf("%s has %s, too little for its transactions: send it more", s.config.Signer.Address(), chain.FormatEther(r.view.balance)))
 		}
 		s.config.Logger.Warn("transaction not taken", "transaction", newest.Hash, "nonce", newest.Nonce, "node", answer.Node.Name(), "error", answer.Err)
 	}

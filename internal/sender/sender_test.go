@@ -16,70 +16,68 @@ import (
 
 func TestEveryIntentIsCarriedOutOnce(t *testing.T) {
 	t.Parallel()
-	onBothEngines(t, 20, func(t *testing.T, r *rig) {
+	onBothEngines(t, 20, func(t *testing.T, r *testSender) {
 		r.want(r.Missions...)
 		blocks := r.drain(20)
 		r.checkExactlyOnce(r.Missions, 0)
 		for _, id := range r.Missions {
 			intent := r.intent(id)
 			if intent.Status != store.IntentDone || len(intent.Attempts) != 1 || intent.Problem != "" || intent.MinedBlock == 0 {
-				t.Errorf("%s: %+v", id, intent)
+				t.Errorf("intent %s: got %+v, want it done", id, intent)
 			}
 		}
 		t.Logf("%d blocks", blocks)
 	})
 }
 
-// A holder that was stopped, and whose lease went to another, can neither store an attempt nor what
-// became of one.
+// A process that was suspended and lost its lease can store neither an attempt nor an outcome.
 func TestAnOldHolderWritesNothing(t *testing.T) {
 	t.Parallel()
-	onBothEngines(t, 3, func(t *testing.T, r *rig) {
+	onBothEngines(t, 3, func(t *testing.T, r *testSender) {
 		r.want(r.Missions[:1]...)
 		r.step()
 		r.mine()
 		old, oldLease := r.sender, r.lease
-		r.restart() // somebody else has it now
-		if err := old.Step(context.Background(), oldLease); !errors.Is(err, leases.ErrLeaseLost) {
-			t.Errorf("recording what was mined: %v", err)
+		r.restart() // another process has it now
+		if err := old.Step(context.Background(), oldLease); !errors.Is(err, leases.ErrLost) {
+			t.Errorf("store an outcome without the lease: got %v, want ErrLost", err)
 		}
 		if now := r.intent(r.Missions[0]); now.Status != store.IntentSent {
-			t.Errorf("the old holder moved the intent: %+v", now)
+			t.Errorf("intent after a step without the lease: got %+v, want it unchanged", now)
 		}
 		r.step()
 		r.want(r.Missions[1:]...)
-		if err := old.Step(context.Background(), oldLease); !errors.Is(err, leases.ErrLeaseLost) {
-			t.Errorf("a new attempt: %v", err)
+		if err := old.Step(context.Background(), oldLease); !errors.Is(err, leases.ErrLost) {
+			t.Errorf("store an attempt without the lease: got %v, want ErrLost", err)
 		}
 		for _, id := range r.Missions[1:] {
 			if now := r.intent(id); now.Status != store.IntentQueued || len(now.Attempts) != 0 {
-				t.Errorf("the old holder began: %+v", now)
+				t.Errorf("intent after a step without the lease: got %+v, want it queued", now)
 			}
 		}
-		if err := old.Run(context.Background(), oldLease); !errors.Is(err, leases.ErrLeaseLost) {
-			t.Errorf("Run: %v", err)
+		if err := old.Run(context.Background(), oldLease); !errors.Is(err, leases.ErrLost) {
+			t.Errorf("run without the lease: got %v, want ErrLost", err)
 		}
 		r.drain(20)
 		r.checkExactlyOnce(r.Missions, 0)
 	})
 }
 
-// The lease changes hands while its old holder works: whatever both do at once, nothing is sent
-// twice.
+// The lease is lost while its holder works: nothing is sent twice.
 func TestHandOverInTheMiddle(t *testing.T) {
 	t.Parallel()
-	onBothEngines(t, 16, func(t *testing.T, r *rig) {
+	onBothEngines(t, 16, func(t *testing.T, r *testSender) {
 		r.want(r.Missions...)
 		lost := atomic.Int64{}
 		for round := 0; len(r.intents(store.IntentQueued, store.IntentSent, store.IntentMined)) > 0; round++ {
 			if round > 60 {
-				t.Fatal("never done")
+				t.Fatal("the intents are not done, want them done")
 			}
 			var group sync.WaitGroup
 			work := func(sender *sender.Sender, lease store.Lease) {
 				group.Go(func() {
 					err := sender.Step(context.Background(), lease)
-					if errors.Is(err, leases.ErrLeaseLost) {
+					if errors.Is(err, leases.ErrLost) {
 						lost.Add(1)
 					} else if err != nil {
 						t.Error(err)
@@ -101,7 +99,7 @@ func TestHandOverInTheMiddle(t *testing.T) {
 
 func TestRunWorksUntilItIsStopped(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, 2, sqliteDatabase(t))
+	r := newTestSender(t, 2, sqliteDatabase(t))
 	looked := make(chan struct{}, 100)
 	r.config.Halted = func(context.Context) (bool, error) {
 		looked <- struct{}{}
@@ -119,7 +117,7 @@ func TestRunWorksUntilItIsStopped(t *testing.T) {
 	chaintest.Await(t, func() bool { return r.intent(r.Missions[1]).Status == store.IntentSent })
 	stop()
 	if err := <-ended; err != nil {
-		t.Errorf("Run: %v", err)
+		t.Errorf("run: got %v, want no error", err)
 	}
 	r.drain(20)
 	r.checkExactlyOnce(r.Missions, 0)

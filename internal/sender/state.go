@@ -10,34 +10,34 @@ import (
 )
 
 const (
-	firstRest   = 2 * time.Second  // of an intent that could not be prepared
-	longestRest = 2 * time.Minute  // of one that cannot be prepared again and again
-	firstWait   = 30 * time.Second // of one whose transaction was mined in vain
-	longestWait = time.Hour        // of one to which that happens again and again
-	poorFor     = 10 * time.Second // that nothing is begun because the account cannot pay
+	firstRest   = 2 * time.Second  // after an intent could not be prepared
+	longestRest = 2 * time.Minute  // after repeated failures
+	firstWait   = 30 * time.Second // after a transaction was mined without effect
+	longestWait = time.Hour        // after repeated ones
+	poorFor     = 10 * time.Second // pause of new transactions because the balance is too low
 )
 
-// memory is what a sender knows only while it runs. Losing it costs time, never a transaction.
-type memory struct {
-	head      sortie.Hash       // at which the outcomes were found
-	outcomes  map[int64]outcome // by intent
-	nextNonce uint64            // all below are used or given out
-	counted   bool              // the chain was asked for that, by quorum
+// state is kept in memory only. Losing it costs time, never a transaction.
+type state struct {
+	head         sortie.Hash           // at which the observations were made
+	observations map[int64]observation // by intent
+	nextNonce    uint64                // all lower ones are used or assigned
+	counted      bool                  // nextNonce was read from the chain, by quorum
 
-	broadcast map[sortie.Hash]time.Time // when a transaction was last handed to the nodes
-	outbid    map[int64]bool            // intents whose newest transaction a node refused for another that pays as much
-	takenAt   map[int64]onchain.Block   // where the nonce of an intent was first seen used by a stranger
+	broadcast map[sortie.Hash]time.Time // when a transaction was last sent to the nodes
+	outbid    map[int64]bool            // intents whose newest transaction a node refused for one with a similar price
+	takenAt   map[int64]onchain.Block   // the block at which a foreign transaction was first seen to use the nonce of an intent
 
-	line      uint64    // the nonce that is first in line
-	lineMoved time.Time // when it became that; zero when it always was
+	line      uint64    // the lowest waiting nonce
+	lineMoved time.Time // when it became the lowest; zero: always
 	inLine    bool
 
-	gap      uint64 // a nonce that nobody holds
+	gap      uint64 // an unused nonce below a used one
 	gapSince time.Time
 
 	resting map[int64]rest // intents that could not be prepared
 
-	balance   *big.Int // of the account when it was last read; nil: not yet
+	balance   *big.Int // nil: not read yet
 	balanceAt time.Time
 	gasCost   store.GasCost // when it was last read
 	gasCostAt time.Time
@@ -51,23 +51,23 @@ type rest struct {
 	length time.Duration
 }
 
-func newMemory() memory {
-	return memory{
-		outcomes: map[int64]outcome{}, broadcast: map[sortie.Hash]time.Time{}, outbid: map[int64]bool{},
+func newState() state {
+	return state{
+		observations: map[int64]observation{}, broadcast: map[sortie.Hash]time.Time{}, outbid: map[int64]bool{},
 		takenAt: map[int64]onchain.Block{}, resting: map[int64]rest{},
 	}
 }
 
-// forget drops what is about intents that are over.
-func (m *memory) forget(r *round) {
+// forget drops the state of intents that are over.
+func (m *state) forget(r *tick) {
 	active, transactions := map[int64]bool{}, map[sortie.Hash]bool{}
-	for _, p := range r.pursuits {
+	for _, p := range r.intents {
 		active[p.ID] = true
 		for _, attempt := range p.Attempts {
 			transactions[attempt.Hash] = true
 		}
 	}
-	keep(m.outcomes, active)
+	keep(m.observations, active)
 	keep(m.outbid, active)
 	keep(m.takenAt, active)
 	keep(m.resting, active)
@@ -82,17 +82,17 @@ func keep[K comparable, V any](memories map[K]V, wanted map[K]bool) {
 	}
 }
 
-// firstInLine notes since when a nonce is the lowest that waits. What stood behind another did not
-// wait for a better price.
-func (m *memory) firstInLine(nonce uint64, now time.Time) {
+// firstInLine stores since when a nonce is the lowest that waits. Others do not wait for a better
+// price.
+func (m *state) firstInLine(nonce uint64, now time.Time) {
 	if m.inLine && m.line != nonce {
 		m.lineMoved = now
 	}
 	m.line, m.inLine = nonce, true
 }
 
-// gapLasts reports whether a gap has been there for so long that it will not close by itself.
-func (m *memory) gapLasts(nonce uint64, found bool, now time.Time) bool {
+// gapLasts reports whether a gap is old enough to be filled.
+func (m *state) gapLasts(nonce uint64, found bool, now time.Time) bool {
 	if !found {
 		m.gapSince = time.Time{}
 		return false
@@ -103,20 +103,20 @@ func (m *memory) gapLasts(nonce uint64, found bool, now time.Time) bool {
 	return now.Sub(m.gapSince) >= gapAfter
 }
 
-// rest lets an intent that could not be prepared wait, each time for longer.
-func (m *memory) rest(intent int64, now time.Time) {
+// rest delays an intent that could not be prepared, longer each time.
+func (m *state) rest(intent int64, now time.Time) {
 	length := min(max(2*m.resting[intent].length, firstRest), longestRest)
 	m.resting[intent] = rest{now.Add(length), length}
 }
 
-// restBriefly lets an intent wait that is held back, for as long every time.
-func (m *memory) restBriefly(intent int64, now time.Time) {
+// restBriefly delays an intent that is held.
+func (m *state) restBriefly(intent int64, now time.Time) {
 	m.resting[intent] = rest{until: now.Add(firstRest)}
 }
 
-// rests reports whether an intent waits. One whose transactions were mined in vain waits longer
-// after each of them, counted by their nonces, because each has cost gas.
-func (m *memory) rests(intent store.Intent, now time.Time) bool {
+// rests reports whether an intent is delayed. The delay grows with each nonce that was mined
+// without effect, because each costs gas.
+func (m *state) rests(intent store.Intent, now time.Time) bool {
 	if now.Before(m.resting[intent.ID].until) {
 		return true
 	}

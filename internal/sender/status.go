@@ -14,64 +14,64 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// The kinds of a [SenderAlarm].
+// The kinds of an [Alarm].
 const (
-	SenderHalted        = "halted"          // an incident must be cleared before anything is sent
-	SenderStuck         = "stuck"           // something has not been mined for long
-	SenderAtCap         = "at_cap"          // the most that may be paid for gas is too little now
-	SenderBalanceLow    = "balance_low"     // the account cannot pay for its transactions
-	SenderGasLow        = "gas_low"         // the account has less than it should
-	SenderGasAboveLimit = "gas_above_limit" // a node asks for more gas than anything needs
-	SenderUnprepared    = "unprepared"      // an intent cannot be made a transaction now
-	SenderSignerFails   = "signer_fails"    // the signer gave no usable signature
-	SenderReverted      = "reverted"        // a transaction was mined and had no effect
-	SenderReplaced      = "replaced"        // somebody else uses the key
-	SenderNonceGap      = "nonce_gap"       // a nonce that nobody holds is in the way
-	SenderDisagreement  = "nodes_disagree"  // nodes contradict each other
-	SenderNoQuorum      = "quorum_missing"  // too few nodes answer
+	AlarmHalted        = "halted"          // an incident must be cleared before anything is sent
+	AlarmStuck         = "stuck"           // something has not been mined for long
+	AlarmAtCap         = "at_cap"          // the limit of the gas price is too low now
+	AlarmBalanceLow    = "balance_low"     // the account cannot pay for its transactions
+	AlarmGasLow        = "gas_low"         // the balance is below the minimum
+	AlarmGasAboveLimit = "gas_above_limit" // a node estimates more gas than the limit
+	AlarmUnprepared    = "unprepared"      // an intent cannot be prepared
+	AlarmSignerFails   = "signer_fails"    // the signer returned no usable signature
+	AlarmReverted      = "reverted"        // a transaction was mined and had no effect
+	AlarmReplaced      = "replaced"        // another program uses the key
+	AlarmNonceGap      = "nonce_gap"       // an unused nonce below a used one is in the way
+	AlarmDisagreement  = "nodes_disagree"  // nodes contradict each other
+	AlarmNoQuorum      = "quorum_missing"  // too few nodes answer
 )
 
-// SenderAlarmKinds lists all of them, for metrics that start at 0.
-var SenderAlarmKinds = []string{
-	SenderHalted, SenderStuck, SenderAtCap, SenderBalanceLow, SenderGasLow, SenderGasAboveLimit, SenderUnprepared, SenderSignerFails,
-	SenderReverted, SenderReplaced, SenderNonceGap, SenderDisagreement, SenderNoQuorum,
+// AlarmKinds lists the kinds, for metrics that start at 0.
+var AlarmKinds = []string{
+	AlarmHalted, AlarmStuck, AlarmAtCap, AlarmBalanceLow, AlarmGasLow, AlarmGasAboveLimit, AlarmUnprepared, AlarmSignerFails,
+	AlarmReverted, AlarmReplaced, AlarmNonceGap, AlarmDisagreement, AlarmNoQuorum,
 }
 
-// SenderAlarm is something an operator should know. It is there for as long as it is so.
-type SenderAlarm struct{ Kind, Detail string }
+// Alarm is a problem that an operator should know. It ends with its cause.
+type Alarm struct{ Kind, Detail string }
 
-// SenderStatus says how a sender does, for health and metrics.
-type SenderStatus struct {
-	Queued, Sent, Mined int       // intents that wait for a transaction, for a block, and for that to be final
-	Oldest              time.Time // when the oldest intent that is not mined was made; zero when there is none
-	NextNonce           uint64    // of the chain, when last looked at
+// Status is the state of a sender, for health and metrics.
+type Status struct {
+	Queued, Sent, Mined int       // intents that wait for a transaction, for a block, and for finality
+	Oldest              time.Time // creation of the oldest intent that is not mined; zero: there is none
+	NextNonce           uint64    // on the chain, at the last step
 	Stuck, AtCap        bool
-	Alarms              []SenderAlarm
-	LastError           string    // of the last look, empty when it went well
-	LastLook            time.Time // zero before the first: this process does not send
+	Alarms              []Alarm
+	LastError           string    // of the last step; empty: none
+	LastLook            time.Time // zero: this process does not send
 	Sends               int64     // transactions sent for the first time
 	Bumps               int64     // of them, those that replaced one at a lower price
-	Broadcasts          int64     // times that transactions were handed to the nodes
-	Balance             *big.Int  // of the account in wei; nil before it was read
-	DaysLeft            *float64  // for which the balance lasts at the present pace; nil: no pace is known
+	Broadcasts          int64     // how often transactions were sent to the nodes
+	Balance             *big.Int  // in wei; nil: not read yet
+	DaysLeft            *float64  // at the recent rate; nil: not known
 }
 
 // Active is the number of intents that are not over.
-func (s SenderStatus) Active() int { return s.Queued + s.Sent + s.Mined }
+func (s Status) Active() int { return s.Queued + s.Sent + s.Mined }
 
 // Pending is the number of intents that are not mined.
-func (s SenderStatus) Pending() int { return s.Queued + s.Sent }
+func (s Status) Pending() int { return s.Queued + s.Sent }
 
-// senderStatus gathers a status during a step and shows it afterwards.
-type senderStatus struct {
-	current SenderStatus // of the step under way
+// monitor collects the status of a step and shows it afterwards.
+type monitor struct {
+	current Status // of the current step
 
 	mutex sync.Mutex
-	shown SenderStatus
+	shown Status
 }
 
-// Status is how the sender does since its last step.
-func (s *Sender) Status() SenderStatus {
+// Status returns the status after the last step.
+func (s *Sender) Status() Status {
 	s.status.mutex.Lock()
 	defer s.status.mutex.Unlock()
 	shown := s.status.shown
@@ -79,19 +79,19 @@ func (s *Sender) Status() SenderStatus {
 	return shown
 }
 
-func (s *senderStatus) begin() {
+func (s *monitor) begin() {
 	last := s.current
-	s.current = SenderStatus{NextNonce: last.NextNonce, Sends: last.Sends, Bumps: last.Bumps, Broadcasts: last.Broadcasts}
+	s.current = Status{NextNonce: last.NextNonce, Sends: last.Sends, Bumps: last.Bumps, Broadcasts: last.Broadcasts}
 }
 
-// end shows the status of a step, and logs the alarms that are new.
-func (s *senderStatus) end(r *round, err error, log *slog.Logger) {
-	for _, p := range r.pursuits {
+// end shows the status of a step, and logs new alarms.
+func (s *monitor) end(r *tick, err error, log *slog.Logger) {
+	for _, p := range r.intents {
 		switch p.Status {
 		case store.IntentQueued:
 			s.current.Queued++
-			if p.Problem != "" { // it may rest, and was not tried now
-				s.alarm(SenderUnprepared, fmt.Sprintf("%s %s: %s", p.Kind, p.Subject, p.Problem))
+			if p.Problem != "" { // it may be delayed, and was not tried now
+				s.alarm(AlarmUnprepared, fmt.Sprintf("%s %s: %s", p.Kind, p.Subject, p.Problem))
 			}
 		case store.IntentSent:
 			s.current.Sent++
@@ -104,7 +104,7 @@ func (s *senderStatus) end(r *round, err error, log *slog.Logger) {
 		}
 	}
 	if oldest := s.current.Oldest; !oldest.IsZero() && r.now.Sub(oldest) > overdueAfter {
-		s.alarm(SenderStuck, fmt.Sprintf("an intent waits since %s to be carried out", sortie.FormatTime(oldest)))
+		s.alarm(AlarmStuck, fmt.Sprintf("an intent waits since %s to be carried out", sortie.FormatTime(oldest)))
 	}
 	if s.current.LastLook = r.now; r.view.node != nil {
 		s.current.NextNonce = r.view.nonce
@@ -122,24 +122,24 @@ func (s *senderStatus) end(r *round, err error, log *slog.Logger) {
 	s.shown = s.current
 }
 
-func hasAlarm(alarms []SenderAlarm, kind string) bool {
-	return slices.ContainsFunc(alarms, func(a SenderAlarm) bool { return a.Kind == kind })
+func hasAlarm(alarms []Alarm, kind string) bool {
+	return slices.ContainsFunc(alarms, func(a Alarm) bool { return a.Kind == kind })
 }
 
-// doubt notes that too few nodes agree.
-func (s *senderStatus) doubt(err error) {
-	kind := SenderNoQuorum
+// doubt raises the alarm that too few nodes agree.
+func (s *monitor) doubt(err error) {
+	kind := AlarmNoQuorum
 	if errors.Is(err, chain.ErrNodesDisagree) {
-		kind = SenderDisagreement
+		kind = AlarmDisagreement
 	}
 	s.alarm(kind, err.Error())
 }
 
-// alarm notes one alarm of each kind: many intents may suffer from the same.
-func (s *senderStatus) alarm(kind, detail string) {
-	s.current.Stuck = s.current.Stuck || kind == SenderStuck
-	s.current.AtCap = s.current.AtCap || kind == SenderAtCap
+// alarm raises at most one alarm of each kind.
+func (s *monitor) alarm(kind, detail string) {
+	s.current.Stuck = s.current.Stuck || kind == AlarmStuck
+	s.current.AtCap = s.current.AtCap || kind == AlarmAtCap
 	if !hasAlarm(s.current.Alarms, kind) {
-		s.current.Alarms = append(s.current.Alarms, SenderAlarm{kind, chain.OneLine(detail)})
+		s.current.Alarms = append(s.current.Alarms, Alarm{kind, chain.OneLine(detail)})
 	}
 }

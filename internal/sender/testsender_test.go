@@ -30,12 +30,11 @@ var quiet = slog.New(slog.DiscardHandler)
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-// rig is a chain whose blocks the test makes, funded missions on it, a database, and a sender that
-// closes them.
-type rig struct {
+// testSender is a sender that closes missions, with its database, on a chain of anvil.
+type testSender struct {
 	t testing.TB
-	*anviltest.AnvilChain
-	front      *meddler    // what the sender takes for its node
+	*anviltest.Chain
+	front      *proxyNode  // the node that the sender uses
 	key        *sortie.Key // of the sender's account
 	firstBlock uint64      // of the sender's work
 	firstNonce uint64
@@ -45,29 +44,29 @@ type rig struct {
 	clock    *movableClock
 	db       *store.DB
 	nodes    *chain.Nodes
-	config   sender.SenderConfig
+	config   sender.Config
 	sender   *sender.Sender
 	lease    store.Lease
 }
 
-// onBothEngines runs a test on a rig with each database.
-func onBothEngines(t *testing.T, missions int, test func(t *testing.T, r *rig)) {
+// onBothEngines runs a test with each database.
+func onBothEngines(t *testing.T, missions int, test func(t *testing.T, r *testSender)) {
 	t.Helper()
 	for name, database := range map[string]func(testing.TB) string{"SQLite": sqliteDatabase, "PostgreSQL": pgtest.Database} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, newRig(t, missions, database(t)))
+			test(t, newTestSender(t, missions, database(t)))
 		})
 	}
 }
 
 func sqliteDatabase(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "sortie.db") }
 
-func newRig(t testing.TB, missions int, database string) *rig {
+func newTestSender(t testing.TB, missions int, database string) *testSender {
 	t.Helper()
-	r := &rig{t: t, AnvilChain: anviltest.StartAnvil(t, missions), depth: 3, database: database, clock: &movableClock{time: time.Now()}}
+	r := &testSender{t: t, Chain: anviltest.Start(t, missions), depth: 3, database: database, clock: &movableClock{time: time.Now()}}
 	r.clock.advance(blockTime)
-	r.front = newMeddler(t, r.Client.Client())
+	r.front = newProxyNode(t, r.Client.Client())
 	r.key = devnet.WalletByRole(devnet.RoleSender).Key
 	r.firstNonce, r.firstBlock = r.nonce(), r.Head()+1
 	r.openStore()
@@ -76,14 +75,14 @@ func newRig(t testing.TB, missions int, database string) *rig {
 	return r
 }
 
-// mine makes a block, and lets the time of one pass.
-func (r *rig) mine() {
+// mine mines a block, and moves the clock.
+func (r *testSender) mine() {
 	r.t.Helper()
-	r.AnvilChain.Mine()
+	r.Chain.Mine()
 	r.clock.advance(blockTime)
 }
 
-func (r *rig) nonce() uint64 {
+func (r *testSender) nonce() uint64 {
 	r.t.Helper()
 	nonce, err := r.Client.NonceAt(context.Background(), common.Address(r.key.Address()), nil)
 	if err != nil {
@@ -92,10 +91,10 @@ func (r *rig) nonce() uint64 {
 	return nonce
 }
 
-func (r *rig) final() uint64 { return r.Head() - min(r.Head(), r.depth) }
+func (r *testSender) final() uint64 { return r.Head() - min(r.Head(), r.depth) }
 
-// openStore opens the database, once more after a death.
-func (r *rig) openStore() {
+// openStore opens the database, also again after a crash.
+func (r *testSender) openStore() {
 	r.t.Helper()
 	var err error
 	if r.db, err = store.Open(context.Background(), r.database, store.Options{Clock: r.clock.now, Logger: quiet}); err != nil {
@@ -105,7 +104,7 @@ func (r *rig) openStore() {
 	r.t.Cleanup(func() { _ = db.Close() })
 }
 
-func (r *rig) useNodes(urls ...string) {
+func (r *testSender) useNodes(urls ...string) {
 	r.t.Helper()
 	nodes, err := chain.OpenNodes(context.Background(), urls, r.Deployment, quiet)
 	if err != nil {
@@ -115,12 +114,11 @@ func (r *rig) useNodes(urls ...string) {
 	r.nodes = nodes
 }
 
-// restart gives the lease to a new sender, as after a crash: nothing remains of the old one but
-// what is stored.
-func (r *rig) restart() {
+// restart gives the lease to a new sender, as after a crash: only what is stored remains.
+func (r *testSender) restart() {
 	r.t.Helper()
 	r.clock.advance(time.Hour) // the old lease expires
-	lease, err := r.db.AcquireLease(context.Background(), sender.SenderLease(r.Deployment.ChainID, r.key.Address()), rand.Text(), time.Minute)
+	lease, err := r.db.AcquireLease(context.Background(), sender.LeaseName(r.Deployment.ChainID, r.key.Address()), rand.Text(), time.Minute)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -133,10 +131,10 @@ func (r *rig) restart() {
 	if config.Prepare == nil {
 		config.Prepare = map[string]sender.Prepare{"close": r.prepareClose}
 	}
-	r.lease, r.sender = lease, sender.NewSender(config)
+	r.lease, r.sender = lease, sender.New(config)
 }
 
-func (r *rig) prepareClose(ctx context.Context, intent store.Intent) (sortie.Address, []byte, error) {
+func (r *testSender) prepareClose(ctx context.Context, intent store.Intent) (sortie.Address, []byte, error) {
 	mission := r.Mission(intent.Subject)
 	if mission.Closed != 0 {
 		return sortie.Address{}, nil, sender.ErrAlreadyDone
@@ -149,8 +147,8 @@ func (r *rig) prepareClose(ctx context.Context, intent store.Intent) (sortie.Add
 	return r.Deployment.Factory, end.Calldata(signature), nil
 }
 
-// want asks for missions to be closed.
-func (r *rig) want(missions ...string) {
+// want queues intents to close missions.
+func (r *testSender) want(missions ...string) {
 	r.t.Helper()
 	err := r.db.Tx(context.Background(), func(tx *store.Tx) error {
 		for _, id := range missions {
@@ -165,15 +163,15 @@ func (r *rig) want(missions ...string) {
 	}
 }
 
-func (r *rig) step() {
+func (r *testSender) step() {
 	r.t.Helper()
 	if err := r.sender.Step(context.Background(), r.lease); err != nil {
-		r.t.Fatalf("step: %v", err)
+		r.t.Fatalf("step: got error %v, want none", err)
 	}
 }
 
-// drain makes blocks until no intent is left, and says how many it took.
-func (r *rig) drain(limit int) int {
+// drain mines until no intent is active, and returns the number of blocks.
+func (r *testSender) drain(limit int) int {
 	r.t.Helper()
 	for blocks := range limit {
 		r.step()
@@ -185,11 +183,11 @@ func (r *rig) drain(limit int) int {
 	for _, intent := range r.intents(store.IntentQueued, store.IntentSent, store.IntentMined) {
 		r.t.Logf("%s %s is %s, problem %q, %d attempts", intent.Kind, intent.Subject, intent.Status, intent.Problem, len(intent.Attempts))
 	}
-	r.t.Fatalf("not done after %d blocks; status %+v", limit, r.sender.Status())
+	r.t.Fatalf("active intents after %d blocks: status %+v, want none", limit, r.sender.Status())
 	return limit
 }
 
-func (r *rig) intents(statuses ...store.IntentStatus) []store.Intent {
+func (r *testSender) intents(statuses ...store.IntentStatus) []store.Intent {
 	r.t.Helper()
 	intents, err := r.db.Intents(context.Background(), r.Deployment.ChainID, r.key.Address(), statuses...)
 	if err != nil {
@@ -198,7 +196,7 @@ func (r *rig) intents(statuses ...store.IntentStatus) []store.Intent {
 	return intents
 }
 
-func (r *rig) intent(mission string) store.Intent {
+func (r *testSender) intent(mission string) store.Intent {
 	r.t.Helper()
 	intent, err := r.db.IntentOf(context.Background(), "close", mission)
 	if err != nil {
@@ -207,7 +205,7 @@ func (r *rig) intent(mission string) store.Intent {
 	return intent
 }
 
-func (r *rig) wantAlarm(kind string, present bool) {
+func (r *testSender) wantAlarm(kind string, present bool) {
 	r.t.Helper()
 	alarms := r.sender.Status().Alarms
 	found := false
@@ -219,15 +217,14 @@ func (r *rig) wantAlarm(kind string, present bool) {
 	}
 }
 
-// checkExactlyOnce counts on the chain: every mission that was wanted closed once, by as many
-// transactions of the account as there were closes and others (of strangers, or in vain), and
-// nothing of it left in the pool.
-func (r *rig) checkExactlyOnce(closed []string, others int) {
+// checkExactlyOnce checks the chain: every mission was closed once, by as many transactions of the
+// account as there were closes and others (foreign, or without effect), and the pool is empty.
+func (r *testSender) checkExactlyOnce(closed []string, others int) {
 	r.t.Helper()
 	ctx := context.Background()
 	logs, err := r.Client.FilterLogs(ctx, ethereum.FilterQuery{
 		FromBlock: new(big.Int).SetUint64(r.firstBlock), Addresses: []common.Address{common.Address(r.Deployment.Factory)},
-		Topics: [][]common.Hash{{anviltest.FactoryABI.GetABI().Events["MissionClosed"].ID}},
+		Topics: [][]common.Hash{{anviltest.Factory.GetABI().Events["MissionClosed"].ID}},
 	})
 	if err != nil {
 		r.t.Fatal(err)
@@ -238,7 +235,7 @@ func (r *rig) checkExactlyOnce(closed []string, others int) {
 	}
 	for _, id := range closed {
 		if n := times[common.Hash(sortie.MissionKey(id))]; n != 1 {
-			r.t.Errorf("%s was closed %d times", id, n)
+			r.t.Errorf("%s was closed %d times, want once", id, n)
 		}
 	}
 	if len(times) != len(closed) {
@@ -251,12 +248,12 @@ func (r *rig) checkExactlyOnce(closed []string, others int) {
 	var pool struct{ Pending, Queued string }
 	r.RPC(&pool, "txpool_status")
 	if pool.Pending != "0x0" || pool.Queued != "0x0" {
-		r.t.Errorf("the pool still holds transactions: %+v", pool)
+		r.t.Errorf("got transactions %+v in the pool, want none", pool)
 	}
 }
 
-// minedTransactions are those of the account since the rig was made.
-func (r *rig) minedTransactions() (mined []*types.Transaction) {
+// minedTransactions returns those of the account since the start.
+func (r *testSender) minedTransactions() (mined []*types.Transaction) {
 	r.t.Helper()
 	rules := types.LatestSignerForChainID(new(big.Int).SetUint64(r.Deployment.ChainID))
 	for number := r.firstBlock; number <= r.Head(); number++ {
@@ -273,7 +270,7 @@ func (r *rig) minedTransactions() (mined []*types.Transaction) {
 	return mined
 }
 
-// movableClock stands until it is moved.
+// movableClock is a clock that the test moves.
 type movableClock struct {
 	mutex sync.Mutex
 	time  time.Time
@@ -291,5 +288,5 @@ func (c *movableClock) advance(by time.Duration) {
 	c.time = c.time.Add(by)
 }
 
-// otherKey is of an account that has ether and no part in the service.
+// otherKey is the key of an account with ether that is not part of the service.
 var otherKey = devnet.WalletByRole(devnet.RoleContributor3).Key

@@ -13,28 +13,25 @@ import (
 	"github.com/sortie-labs/sortie/internal/onchain"
 )
 
-// tolerableLag is by how many blocks a node may be behind another and still be preferred to it by
-// the order of the configuration.
+// tolerableLag is by how many blocks a node may lag and still be used before others.
 const tolerableLag = 2
 
-// defaultTip is offered where no node suggests one.
+// defaultTip is used if no node suggests a tip.
 var defaultTip = big.NewInt(params.GWei)
 
-// view is the chain as one node has it. The nonce and the balance are those at the head, not at
-// whatever the node has by the time it is asked: a balanced endpoint may answer from another
-// machine, which knows a different newest block.
+// view is the chain according to one node. The nonce and the balance are those at the head, because
+// a load balancer may answer from another node with a different newest block.
 type view struct {
 	node    *chain.Node
 	head    onchain.Block
 	market  market
-	nonce   uint64 // of the next transaction: all below are used
+	nonce   uint64 // of the next transaction: all lower ones are used
 	balance *big.Int
 }
 
-// look takes the view of the first node that can tell what became of the transactions under way,
-// those that are behind asked last. A node that has not even reached the final block is not asked:
-// to it, nonces that are used up seem free.
-func (s *Sender) look(ctx context.Context, r *round) error {
+// readChain takes the view of the first node that can report the outcomes. Lagging nodes are last.
+// A node that has not reached the final block is not used, because used nonces seem free to it.
+func (s *Sender) readChain(ctx context.Context, r *tick) error {
 	candidates, tip, failures := s.candidates(ctx)
 	for _, candidate := range candidates {
 		node, head := candidate.Node, candidate.Value.Block
@@ -52,12 +49,11 @@ func (s *Sender) look(ctx context.Context, r *round) error {
 		}
 		failures = append(failures, err)
 	}
-	return fmt.Errorf("look at the chain: %w", errors.Join(append([]error{chain.ErrUnreachable}, failures...)...))
+	return fmt.Errorf("read the chain: %w", errors.Join(append([]error{chain.ErrUnreachable}, failures...)...))
 }
 
-// candidates are the nodes that answer, in the order of the configuration, but those that are
-// behind the newest come last. Of the tips they suggest the lowest counts: a node alone can make us
-// slow, but not poor.
+// candidates returns the nodes that answer, in the order of the configuration, with lagging nodes
+// last. The lowest suggested tip counts, so that one node cannot raise the price.
 func (s *Sender) candidates(ctx context.Context) (candidates []chain.Vote[chain.NodeHead], tip *big.Int, failures []error) {
 	var newest uint64
 	for _, answer := range chain.Poll(ctx, s.config.Nodes, func(ctx context.Context, node *chain.Node) (chain.NodeHead, error) { return node.Head(ctx) }) {
@@ -74,12 +70,12 @@ func (s *Sender) candidates(ctx context.Context) (candidates []chain.Vote[chain.
 	if tip == nil {
 		tip = defaultTip
 	}
-	behind := func(candidate chain.Vote[chain.NodeHead]) int {
+	lagging := func(candidate chain.Vote[chain.NodeHead]) int {
 		if candidate.Value.Block.Number+tolerableLag < newest {
 			return 1
 		}
 		return 0
 	}
-	slices.SortStableFunc(candidates, func(a, b chain.Vote[chain.NodeHead]) int { return behind(a) - behind(b) })
+	slices.SortStableFunc(candidates, func(a, b chain.Vote[chain.NodeHead]) int { return lagging(a) - lagging(b) })
 	return candidates, tip, failures
 }

@@ -21,8 +21,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// chainWork is what a process does with the chain beside answering requests: it follows it and
-// sends to it while it holds the lease to do so, and works the jobs that concern it.
+// chainWork follows the chain and sends transactions while the process holds the leases, and runs the
+// jobs about the chain.
 type chainWork struct {
 	app          *app.App
 	ledger       *app.Ledger
@@ -30,15 +30,15 @@ type chainWork struct {
 	nodes        *chain.Nodes
 	follower     *follower.Follower
 	sender       *sender.Sender // nil: refunds and payouts are off
-	senderConfig sender.SenderConfig
+	senderConfig sender.Config
 	account      sortie.Address // of the sender
 	settler      funding.Signer
 	chainID      uint64
 	holder       holder
 	log          *slog.Logger
 
-	sends                        bool        // this process was asked to, and may wait for the lease
-	following, sending, checking atomic.Bool // while the lease is held
+	sends                        bool        // has the chain role; it may wait for the lease
+	following, sending, checking atomic.Bool // while it holds the lease
 }
 
 func newChainWork(s *Service) *chainWork {
@@ -46,25 +46,25 @@ func newChainWork(s *Service) *chainWork {
 	w := &chainWork{
 		app: s.app, ledger: s.ledger, store: s.store, nodes: s.nodes, settler: config.Settler, chainID: config.Deployment.ChainID, log: config.Logger, sends: config.Roles.Chain,
 		holder: newHolder(s.store.Stats().Engine),
-		follower: follower.NewFollower(follower.FollowerConfig{
+		follower: follower.New(follower.Config{
 			Nodes: s.nodes, Ledger: s.ledger, ChainID: config.Deployment.ChainID, Confirmations: config.Confirmations,
 			Finality: config.Finality, Logger: config.Logger, OnHead: s.ledger.ObserveBlock,
 		}),
 	}
 	if config.Refunds() {
 		w.account = config.Sender.Address()
-		w.senderConfig = sender.SenderConfig{
+		w.senderConfig = sender.Config{
 			Nodes: s.nodes, Store: s.store, Signer: funding.TransactionSigner{Signer: config.Sender}, ChainID: config.Deployment.ChainID,
 			MaxFeePerGas: config.MaxFeePerGas, MinBalance: config.MinGasBalance,
 			Prepare: map[string]sender.Prepare{app.IntentClose: holdable(w.prepareClose), store.IntentSettle: holdable(w.prepareSettle)},
 			Halted:  s.ledger.Halted, Final: w.finalBlock, Logger: config.Logger,
 		}
-		w.sender = sender.NewSender(w.senderConfig)
+		w.sender = sender.New(w.senderConfig)
 	}
 	return w
 }
 
-// wakeSender lets the sender of this process, if it has one, look for something new to send.
+// wakeSender wakes the sender of this process, if it has one.
 func (w *chainWork) wakeSender() {
 	if w.sender != nil {
 		w.sender.Wake()
@@ -73,22 +73,22 @@ func (w *chainWork) wakeSender() {
 
 const positionTimeout = time.Second
 
-// holder is under which name, and for how long at a time, this process holds leases.
+// holder is the name and the duration with which this process holds leases.
 type holder struct {
 	id  string
 	ttl time.Duration
 }
 
-// newHolder lets another process take over within seconds. An SQLite database belongs to one
-// process, as a lock on its file makes sure; there the name is always the same, so that a restart
-// need not wait, and leases are long, because each renewal is a flush of the disk.
+// newHolder returns a unique name and short leases, so that another process takes over within seconds.
+// An SQLite database has one process, which a file lock ensures. There the name is always the same,
+// so that a restart does not wait, and leases are long, because each renewal flushes the disk.
 func newHolder(engine string) holder {
 	if engine == "sqlite" {
 		return holder{id: "the only process", ttl: time.Minute}
 	}
 	host, err := os.Hostname()
 	if err != nil {
-		host = "unknown" // the rest of the name is enough to tell processes apart
+		host = "unknown" // the rest of the name is unique
 	}
 	return holder{id: fmt.Sprintf("%s:%d:%s", host, os.Getpid(), rand.Text()), ttl: 5 * time.Second}
 }
@@ -105,7 +105,7 @@ func (w *chainWork) send(ctx context.Context) error {
 	if w.sender == nil {
 		return nil
 	}
-	return w.whileLeased(ctx, sender.SenderLease(w.chainID, w.account), &w.sending, w.sendAndTell)
+	return w.whileLeased(ctx, sender.LeaseName(w.chainID, w.account), &w.sending, w.sendAndReport)
 }
 
 func (w *chainWork) whileLeased(ctx context.Context, name string, held *atomic.Bool, work func(context.Context, store.Lease) error) error {
@@ -117,8 +117,7 @@ func (w *chainWork) whileLeased(ctx context.Context, name string, held *atomic.B
 	})
 }
 
-// finalBlock is the newest block that cannot be taken back, as far as whoever follows the chain has
-// seen. Where that cannot be read, nothing is final for now.
+// finalBlock is the newest final block that was followed; 0 if it cannot be read.
 func (w *chainWork) finalBlock() uint64 {
 	ctx, cancel := context.WithTimeout(context.Background(), positionTimeout)
 	defer cancel()
@@ -129,7 +128,7 @@ func (w *chainWork) finalBlock() uint64 {
 	return position.Final
 }
 
-// jobs are those that this process can do.
+// jobs returns the jobs about the chain that this process can run.
 func (w *chainWork) jobs() jobs.Work {
 	work := jobs.Work{Reconcile: w.reconcile}
 	if w.sender != nil {
@@ -144,11 +143,11 @@ func (w *chainWork) jobs() jobs.Work {
 	return work
 }
 
-// reconcile compares the contract with the database and keeps the outcome.
+// reconcile compares the contract with the database and stores the report.
 func (w *chainWork) reconcile(ctx context.Context) error {
 	report, err := w.follower.Reconcile(ctx)
 	if errors.Is(err, store.ErrNotFound) {
-		return nil // not a block was followed yet
+		return nil // no block was followed yet
 	}
 	if err != nil {
 		return err
@@ -166,8 +165,8 @@ func (w *chainWork) reconcile(ctx context.Context) error {
 	return w.ledger.RecordReconcile(ctx, sortie.ReconcileReport{Checked: report.Checked, Repaired: report.Repaired, Alarms: report.Alarms})
 }
 
-// prepareClose makes the transaction that closes a mission and sends its money back: what the rows
-// want, what the contract says to enough nodes, and the settler's signature.
+// prepareClose makes the transaction that closes a mission and refunds its remaining money. It reads
+// the rows and, from enough nodes, the contract, and has the settler sign.
 func (w *chainWork) prepareClose(ctx context.Context, intent store.Intent) (to sortie.Address, data []byte, err error) {
 	call, needed, err := w.ledger.CloseCall(ctx, intent.Subject)
 	if err != nil {
@@ -182,7 +181,7 @@ func (w *chainWork) prepareClose(ctx context.Context, intent store.Intent) (to s
 		return to, nil, err
 	case escrow.Closed:
 		return to, nil, sender.ErrAlreadyDone
-	case !escrow.Funded: // a reorganization that was not followed yet, which will say whether there is anything to close
+	case !escrow.Funded: // a reorganization that was not followed yet
 		return to, nil, fmt.Errorf("the contract does not have the mission of draft %s now", intent.Subject)
 	}
 	if call.Paid != nil && escrow.PaidCount != *call.Paid {
@@ -205,7 +204,7 @@ func (w *chainWork) prepareClose(ctx context.Context, intent store.Intent) (to s
 	return call.Domain.Factory, end.Calldata(signature), nil
 }
 
-// senderStatus is how the sending of transactions does; nil while another process sends, or none.
+// senderStatus is the status of the sender; nil while this process does not send.
 func (w *chainWork) senderStatus() *sortie.SenderStatus {
 	if !w.sending.Load() {
 		return nil
@@ -222,7 +221,7 @@ func (w *chainWork) senderStatus() *sortie.SenderStatus {
 	return shown
 }
 
-// followerStatus is what this process sees of the chain; nil while another one follows it.
+// followerStatus is the status of the follower; nil while another process follows the chain.
 func (w *chainWork) followerStatus() *sortie.FollowerStatus {
 	if !w.following.Load() {
 		return nil

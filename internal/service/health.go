@@ -11,8 +11,8 @@ import (
 
 const healthTimeout = time.Second
 
-// health says how the parts of this process are. The reasons are in the log, in the metrics and in
-// `sortie chain status`: they are not for everybody who can reach this port.
+// health returns the state of the parts of this process. The reasons are in the log, the metrics and
+// `sortie chain status`: they are not public.
 func (s *Service) health(ctx context.Context) api.Health {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
@@ -40,7 +40,7 @@ func (s *Service) health(ctx context.Context) api.Health {
 	return health
 }
 
-// databaseHealth is one word for a database that answers.
+// databaseHealth is the health of a database that answers.
 func (s *Service) databaseHealth() string {
 	if s.store.Stats().Unconfirmed > 0 {
 		return "waiting_for_standby"
@@ -48,7 +48,7 @@ func (s *Service) databaseHealth() string {
 	return "ok"
 }
 
-// clockHealth is one word for what other clocks say about this machine's.
+// clockHealth compares this machine's clock with other clocks.
 func (s *Service) clockHealth() string {
 	if s.app.Clock().InDoubt {
 		return "in_doubt"
@@ -56,7 +56,7 @@ func (s *Service) clockHealth() string {
 	return "ok"
 }
 
-// chainHealth is one word for what this process sees of the chain.
+// chainHealth is the health of the follower and the nodes.
 func (w *chainWork) chainHealth() string {
 	if w.following.Load() {
 		if state := w.follower.Status().State(); state != follower.StateOK {
@@ -69,7 +69,7 @@ func (w *chainWork) chainHealth() string {
 	return follower.StateOK
 }
 
-// senderHealth is one word for how transactions get through.
+// senderHealth is the health of the sender.
 func (w *chainWork) senderHealth() string {
 	if w.sender == nil || !w.sends {
 		return "off"
@@ -80,8 +80,8 @@ func (w *chainWork) senderHealth() string {
 	health := "ok"
 	for _, alarm := range w.sender.Status().Alarms {
 		switch alarm.Kind {
-		case sender.SenderHalted: // which the chain's part tells
-		case sender.SenderGasLow: // it still sends
+		case sender.AlarmHalted: // reported by the part "chain"
+		case sender.AlarmGasLow: // it still sends
 			health = alarm.Kind
 		default:
 			return "stuck"

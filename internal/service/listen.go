@@ -11,13 +11,14 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sortie-labs/sortie/internal/api"
+	"github.com/sortie-labs/sortie/internal/setting"
 )
 
-// listen binds the ports. The API's comes before the database and the media, so that a second start
-// by mistake fails on the port and touches nothing.
+// listen binds the ports. It comes before the database and the media store, so that a second start
+// by mistake fails early and changes nothing.
 func (s *Service) listen() (err error) {
 	if s.listener, err = net.Listen("tcp", s.config.Listen); err != nil {
-		return fmt.Errorf("--listen: %w", err)
+		return &setting.Error{Name: setting.Listen, Err: err}
 	}
 	if s.config.OperationsListen == "" || s.config.sharesListener() {
 		return nil
@@ -26,18 +27,18 @@ func (s *Service) listen() (err error) {
 	switch {
 	case err == nil:
 		return nil
-	case s.config.OperationsOptional: // the address was not chosen, so the service does not depend on it
-		s.config.Logger.Warn("this process shows no metrics, because the default address for them is taken: give each process on a machine an --operations-listen of its own",
+	case s.config.OperationsOptional: // the default address, which the user did not choose
+		s.config.Logger.Warn("metrics are off: the default address for them is in use; give each process on a machine its own address for operations",
 			"address", s.config.OperationsListen, "error", err.Error())
 		return nil
 	}
-	return fmt.Errorf("--operations-listen: %w; give each process on a machine its own, or the address of --listen to have one listener for both", err)
+	return &setting.Error{Name: setting.OperationsListen, Err: fmt.Errorf("%w; give each process on a machine its own address, or that of the API to share its listener", err)}
 }
 
-// sharesListener reports whether the API's listener shows the metrics too.
+// sharesListener reports whether the API's listener serves the metrics too.
 func (c Config) sharesListener() bool { return c.OperationsListen == c.Listen }
 
-// serveOn makes the HTTP servers.
+// serveOn creates the HTTP servers.
 func (s *Service) serveOn(handler *api.Server) {
 	s.http = s.newHTTPServer(handler)
 	s.operations = s.newHTTPServer(handler.Operations())
@@ -50,7 +51,7 @@ func (s *Service) newHTTPServer(handler http.Handler) *http.Server {
 	}
 }
 
-// runHTTP answers requests until ctx ends, then lets those under way finish.
+// runHTTP serves requests until ctx ends, then waits for those in progress.
 func (s *Service) runHTTP(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	serve := func(server *http.Server, listener net.Listener) {
@@ -69,9 +70,9 @@ func (s *Service) runHTTP(ctx context.Context) error {
 		<-ctx.Done()
 		stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 		defer cancel()
-		defer s.operations.Close()                        // last, so that the stop can be watched
-		if err := s.http.Shutdown(stopping); err != nil { // an upload that is cut continues where it was, at the next start
-			s.config.Logger.Warn("requests were still under way and are cut off", "after", stopTimeout.String())
+		defer s.operations.Close()                        // last, so that the stop can be observed
+		if err := s.http.Shutdown(stopping); err != nil { // interrupted uploads continue after the next start
+			s.config.Logger.Warn("requests in progress are interrupted", "after", stopTimeout.String())
 			return s.http.Close()
 		}
 		return nil
@@ -79,7 +80,7 @@ func (s *Service) runHTTP(ctx context.Context) error {
 	return group.Wait()
 }
 
-// operationsURL is where the metrics are; empty where they are not shown.
+// OperationsURL is the URL of the metrics; empty if they are off.
 func (s *Service) OperationsURL() string {
 	switch {
 	case s.config.sharesListener():

@@ -18,13 +18,14 @@ import (
 	"github.com/sortie-labs/sortie/internal/blob"
 	"github.com/sortie-labs/sortie/internal/funding"
 	"github.com/sortie-labs/sortie/internal/ingest"
+	"github.com/sortie-labs/sortie/internal/setting"
 	"github.com/sortie-labs/sortie/internal/verify"
 )
 
-// mediaConfig is where submitted files are kept and how they are decided about.
+// MediaConfig configures where submitted files are stored and how submissions are verified.
 type MediaConfig struct {
-	Store        string // file:DIR or s3://...; empty: nobody can submit anything
-	Uploads      string // directory of uploads that are not whole yet, and of files that are being looked at
+	Store        string // file:DIR or s3://...; empty: submissions are off
+	Uploads      string // directory of incomplete uploads and of files being checked
 	FFmpeg       string // empty: videos have no thumbnails
 	Isolation    ingest.Isolation
 	Verification verify.Mode
@@ -35,34 +36,34 @@ type MediaConfig struct {
 const (
 	dueInterval     = time.Second
 	renewInterval   = 5 * time.Second
-	mediaInterval   = 5 * time.Second // between looks at a media store that did not work
+	mediaInterval   = 5 * time.Second // between probes of a media store that failed
 	linkKeyInterval = time.Minute
 	sweepInterval   = time.Hour
 	firstTime       = time.Minute
-	// leftoverAge is after how long without a change an upload is not finished any more, and a
-	// result not removed by its owner: reservations last an hour at most.
+	// leftoverAge is the age at which an unfinished upload or a leftover result is removed.
+	// Reservations last an hour at most.
 	leftoverAge = 2 * time.Hour
 )
 
-// mediaWork is what a process does with submissions beside answering requests.
+// mediaWork runs the checks of submissions and the periodic work about them.
 type mediaWork struct {
 	app      *app.App
 	ledger   *app.Ledger
-	objects  *blob.Objects // nil: nobody can submit anything, or this process has nothing to do with it
+	objects  *blob.Objects // nil: submissions are off, or this process does not handle them
 	incoming *blob.Incoming
 	ingester *ingest.Ingester
 	log      *slog.Logger
 
-	exposed []string // layers of isolation that are missing
+	exposed []string // missing layers of isolation
 
-	works         bool         // this process does what is due
-	checking      atomic.Int64 // files that are being looked at
-	unsigned      atomic.Bool  // there are receipts that could not be signed
-	removedDrafts atomic.Int64 // that were never funded
-	lastDue       atomic.Int64 // when everything that was due was last done, in Unix seconds
+	works         bool         // has the worker role
+	checking      atomic.Int64 // files being checked
+	unsigned      atomic.Bool  // some receipts could not be signed
+	removedDrafts atomic.Int64 // unfunded drafts
+	lastDue       atomic.Int64 // Unix time when nothing that was due was left
 }
 
-// openMediaWork opens the places that keep files, in a process that reads or writes them.
+// openMediaWork opens the media store and the uploads, in a process that uses them.
 func openMediaWork(ctx context.Context, config Config) (_ *mediaWork, err error) {
 	w := &mediaWork{log: config.Logger, works: config.Roles.Worker}
 	w.lastDue.Store(time.Now().Unix())
@@ -75,26 +76,29 @@ func openMediaWork(ctx context.Context, config Config) (_ *mediaWork, err error)
 		}
 	}()
 	if w.objects, err = blob.OpenObjects(ctx, config.Media.Store); err != nil {
-		return nil, fmt.Errorf("--media: %w", err)
+		return nil, &setting.Error{Name: setting.Media, Err: err}
 	}
 	if !w.objects.Working() {
 		w.log.Warn("the media store cannot be reached; uploads and media wait for it: check its host, network and credentials", "error", w.objects.Fault())
 	}
 	if w.incoming, err = blob.OpenIncoming(config.Media.Uploads); err != nil {
-		return nil, fmt.Errorf("--uploads: %w", err)
+		return nil, &setting.Error{Name: setting.Uploads, Err: err}
 	}
-	// Files are looked at on the disk of the uploads: the system's directory for temporary files is
-	// often in memory.
+	// Files are checked on the disk of the uploads: the system's temporary directory is often in
+	// memory.
 	temporary := filepath.Join(config.Media.Uploads, "work")
 	if err := os.MkdirAll(temporary, 0o700); err != nil {
-		return nil, fmt.Errorf("--uploads: %w", err)
+		return nil, &setting.Error{Name: setting.Uploads, Err: err}
 	}
 	w.objects.TempDir = temporary
 	return w, w.openIngester(ctx, config, temporary)
 }
 
-// openIngester makes what looks at files. A process that will use it first finds out what it is
-// isolated by.
+// isolationAdvice explains how to get the isolation that is missing.
+const isolationAdvice = "%w: use Linux 5.13 or newer on amd64 or arm64, with Landlock among its security modules and with seccomp and landlock_* " +
+	"allowed by the container's profile; if only Landlock is missing, run without ffmpeg; best-effort runs without what is missing"
+
+// openIngester makes the ingester. A process with the worker role checks its isolation.
 func (w *mediaWork) openIngester(ctx context.Context, config Config, temporary string) (err error) {
 	settings := ingest.Config{TempDir: temporary, FFmpeg: config.Media.FFmpeg, Isolation: config.Media.Isolation}
 	w.ingester = ingest.New(settings)
@@ -102,7 +106,7 @@ func (w *mediaWork) openIngester(ctx context.Context, config Config, temporary s
 		return nil
 	}
 	if w.exposed, err = w.ingester.CheckIsolation(ctx); errors.Is(err, ingest.ErrNotIsolated) {
-		return fmt.Errorf(`--media-isolation required: %w: use Linux 5.13 or newer on amd64 or arm64, with Landlock among its security modules and with seccomp and landlock_* allowed by the container's profile; without Landlock alone, --ffmpeg "" is enough; --media-isolation best-effort runs without what is missing`, err)
+		return &setting.Error{Name: setting.MediaIsolation, Value: "required", Err: fmt.Errorf(isolationAdvice, err)}
 	}
 	if err != nil {
 		return err
@@ -114,14 +118,14 @@ func (w *mediaWork) openIngester(ctx context.Context, config Config, temporary s
 		return nil
 	}
 	if err := w.ingester.CheckFFmpeg(ctx); err != nil {
-		w.log.Warn("videos get no thumbnails: ffmpeg does not run where it is isolated; name the program itself in --ffmpeg, not a script", "error", err)
+		w.log.Warn("videos get no thumbnails: ffmpeg does not run in isolation; configure the program itself, not a script", "error", err)
 		settings.FFmpeg = ""
 		w.ingester = ingest.New(settings)
 	}
 	return nil
 }
 
-// configure gives the use cases what they need of this.
+// configure sets the fields of the use cases about media.
 func (w *mediaWork) configure(use *app.Config, config Config, baseURL string) {
 	use.Media, use.Incoming, use.Ingester = w.objects, w.incoming, w.ingester
 	use.Verification = verify.New(verify.Config{Mode: config.Media.Verification})
@@ -142,29 +146,29 @@ func (w *mediaWork) configure(use *app.Config, config Config, baseURL string) {
 	}
 }
 
-// check is the job that looks at a submission.
+// check is the job that checks a submission.
 func (w *mediaWork) check(ctx context.Context, submissionID string) error {
 	w.checking.Add(1)
 	defer w.checking.Add(-1)
 	return w.app.CheckSubmission(ctx, submissionID)
 }
 
-// run does what its roles have to do from time to time until ctx ends.
+// run runs the periodic work of the roles until ctx ends.
 func (w *mediaWork) run(ctx context.Context, roles Roles) error {
 	group, ctx := errgroup.WithContext(ctx)
 	repeat := func(every time.Duration, what string, do func(context.Context) error) {
 		group.Go(func() error { w.repeat(ctx, every, what, do); return nil })
 	}
 	if roles.Worker {
-		repeat(dueInterval, "do what is due", w.due)
+		repeat(dueInterval, "do the work that is due", w.due)
 		repeat(dueInterval, "sign receipts", w.sign)
-		repeat(dueInterval, "move payouts on", w.ledger.Settle)
-		repeat(renewInterval, "sign receipts of former settlers again", w.ledger.RenewReceipts)
+		repeat(dueInterval, "settle payouts", w.ledger.Settle)
+		repeat(renewInterval, "renew receipts of former settlers", w.ledger.RenewReceipts)
 		repeat(sweepInterval, "rotate link keys", w.app.RotateLinkKeys)
-		repeat(sweepInterval, "remove drafts that were never funded", w.removeDrafts)
+		repeat(sweepInterval, "remove unfunded drafts", w.removeDrafts)
 	}
 	if roles.API || roles.Worker {
-		repeat(linkKeyInterval, "read the link keys again", w.app.ReloadLinkKeys)
+		repeat(linkKeyInterval, "reload the link keys", w.app.ReloadLinkKeys)
 	}
 	if w.objects != nil {
 		repeat(mediaInterval, "use the media store", w.probe)
@@ -176,13 +180,13 @@ func (w *mediaWork) run(ctx context.Context, roles Roles) error {
 	return group.Wait()
 }
 
-// repeat does something again and again. The first time comes soon, also of what is rare, since
-// some processes never get old; but not at once, since a start is to be quick. A failure is told at
-// once, and then once a minute while it lasts.
+// repeat runs do at each interval. The first run comes within a minute, also of rare work, because
+// some processes live briefly; but not at once, to keep the start fast. A failure is logged at once,
+// and then once a minute.
 func (w *mediaWork) repeat(ctx context.Context, every time.Duration, what string, do func(context.Context) error) {
 	timer := time.NewTimer(min(every, firstTime))
 	defer timer.Stop()
-	var told time.Time
+	var logged time.Time
 	for {
 		select {
 		case <-ctx.Done():
@@ -193,11 +197,11 @@ func (w *mediaWork) repeat(ctx context.Context, every time.Duration, what string
 		switch {
 		case ctx.Err() != nil:
 			return
-		case err != nil && time.Since(told) >= time.Minute:
-			told = time.Now()
-			w.log.WarnContext(ctx, "could not "+what+"; it is tried again", "error", err)
-		case err == nil && !told.IsZero():
-			told = time.Time{}
+		case err != nil && time.Since(logged) >= time.Minute:
+			logged = time.Now()
+			w.log.WarnContext(ctx, "could not "+what+"; retrying", "error", err)
+		case err == nil && !logged.IsZero():
+			logged = time.Time{}
 			w.log.InfoContext(ctx, "could "+what+" again")
 		}
 		timer.Reset(every)
@@ -214,16 +218,15 @@ func (w *mediaWork) due(ctx context.Context) error {
 	return nil
 }
 
-// removeDrafts has no file to do with, but the same pace as what is removed here.
 func (w *mediaWork) removeDrafts(ctx context.Context) error {
 	removed, err := w.app.RemoveUnfundedDrafts(ctx)
 	if w.removedDrafts.Add(int64(removed)); removed > 0 {
-		w.log.InfoContext(ctx, "removed drafts that were never funded", "drafts", removed)
+		w.log.InfoContext(ctx, "removed unfunded drafts", "drafts", removed)
 	}
 	return err
 }
 
-// sign is beside what is due by time, which does not wait for a signer.
+// sign signs receipts. It is separate from due, which must not wait for a signer.
 func (w *mediaWork) sign(ctx context.Context) error {
 	err := w.ledger.SignReceipts(ctx)
 	w.unsigned.Store(err != nil)
@@ -238,8 +241,7 @@ func (w *mediaWork) sweep(ctx context.Context) error {
 	return errors.Join(err, w.ingester.Tidy(time.Now().Add(-leftoverAge)))
 }
 
-// probe tries what did not work when it was last used: nobody else might, once clients are told
-// that it does not work.
+// probe retries what failed when it was last used: clients do not, once they know that it fails.
 func (w *mediaWork) probe(ctx context.Context) (err error) {
 	if !w.objects.Working() {
 		err = w.objects.Probe(ctx)
@@ -250,7 +252,7 @@ func (w *mediaWork) probe(ctx context.Context) (err error) {
 	return err
 }
 
-// isolationHealth is one word for how the processes that read files are isolated.
+// isolationHealth is the state of the isolation of the processes that read files.
 func (w *mediaWork) isolationHealth() string {
 	switch {
 	case w.ingester == nil || !w.works:
@@ -261,7 +263,7 @@ func (w *mediaWork) isolationHealth() string {
 	return "ok"
 }
 
-// health is one word for whether files can be kept and served.
+// health is the health of the media store.
 func (w *mediaWork) health() string {
 	switch {
 	case w.objects == nil:

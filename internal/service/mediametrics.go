@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// mediaFigures are about submissions, as far as this process has to do with them.
+// mediaFigures are the metrics about submissions in this process.
 type mediaFigures struct{ *mediaWork }
 
 var (
@@ -20,7 +20,7 @@ var (
 	dueAge        = figure("due_age_seconds", "Time since this process last did everything that was due; it tries each second.")
 )
 
-// Describe sends nothing: which figures there are depends on what the process does.
+// Describe sends nothing: the metrics depend on the roles of the process.
 func (mediaFigures) Describe(chan<- *prometheus.Desc) {}
 
 func (m mediaFigures) Collect(figures chan<- prometheus.Metric) {
@@ -42,7 +42,7 @@ func (m mediaFigures) Collect(figures chan<- prometheus.Metric) {
 		if known {
 			gauge(toRenew, float64(left))
 		} else {
-			gauge(toRenew, math.NaN()) // a 0 would say that the old key can be revoked
+			gauge(toRenew, math.NaN()) // 0 would mean that the old key can be revoked
 		}
 		gauge(checksRunning, float64(m.checking.Load()))
 		gauge(dueAge, time.Since(time.Unix(m.lastDue.Load(), 0)).Seconds())

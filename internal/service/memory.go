@@ -13,10 +13,10 @@ import (
 	"strings"
 )
 
-// limitMemory tells the runtime how much memory there is: three quarters of what the control group
-// or the machine has. The rest is for what the runtime does not count, such as SQLite's pages and
-// the processes that look at media. Without a limit the garbage of a burst of requests may grow to
-// the size of the heap, and the kernel kills the process. GOMEMLIMIT wins.
+// limitMemory sets the memory limit of the runtime to three quarters of the memory of the control group
+// or the machine, unless GOMEMLIMIT is set. The rest is for memory that the runtime does not count,
+// such as SQLite's pages and the child processes that read media. Without a limit the garbage of a
+// burst of requests may grow to the size of the heap, and the kernel kills the process.
 func limitMemory(logger *slog.Logger) {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return // the runtime has read it
@@ -29,8 +29,8 @@ func limitMemory(logger *slog.Logger) {
 	debug.SetMemoryLimit(total / 4 * 3)
 }
 
-// availableMemory is the memory of the machine, or the smallest limit of the control groups that
-// the process is in. The files are those of Linux; elsewhere it fails.
+// availableMemory returns the memory of the machine, or the smallest limit of the control groups of the
+// process. It reads files of Linux and fails on other systems.
 func availableMemory(root fs.FS) (int64, error) {
 	total, err := machineMemory(root)
 	if err != nil {
@@ -56,9 +56,9 @@ func machineMemory(root fs.FS) (int64, error) {
 	return 0, fmt.Errorf("read memory of the machine: /proc/meminfo has no MemTotal")
 }
 
-// groupLimits are the memory limits of the process's control groups, of version 2 and 1, and of the
-// groups above them. In a container the group's own directory may be mounted as the root of the
-// tree; that is looked at too.
+// groupLimits returns the memory limits of the process's control groups, of version 2 and 1, and of
+// their parents. In a container the directory of the group may be mounted as the root; it is read
+// too.
 func groupLimits(root fs.FS) (limits []int64) {
 	groups, err := fs.ReadFile(root, "proc/self/cgroup")
 	if err != nil {
@@ -87,7 +87,7 @@ func groupLimits(root fs.FS) (limits []int64) {
 	return limits
 }
 
-// readLimit reads a number of bytes; "max" and what is not a positive number is no limit.
+// readLimit reads a number of bytes; "max" and other text is no limit.
 func readLimit(root fs.FS, name string) (int64, bool) {
 	text, err := fs.ReadFile(root, name)
 	if err != nil {

@@ -2,5 +2,5 @@
 
 package service
 
-// HideMemory does nothing where the system has no such switch.
+// HideMemory does nothing on systems without such a setting.
 func HideMemory() error { return nil }

@@ -19,7 +19,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/wallet"
 )
 
-// newRegistry collects the figures of the parts that keep their own counters.
+// newRegistry registers all metrics of the process.
 func (s *Service) newRegistry(verifier *wallet.Verifier) *prometheus.Registry {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), &chainFigures{s.chain}, mediaFigures{s.media}, payoutFigures{s.chain})
@@ -57,8 +57,8 @@ func (s *Service) newRegistry(verifier *wallet.Verifier) *prometheus.Registry {
 	return registry
 }
 
-// chainFigures are read together, when somebody asks for them. Those that every process has come
-// from the database; the others are there only in the process that follows or sends.
+// chainFigures are the metrics about the chain, read at each scrape. Some come from the database, in
+// every process; the others exist only in the process that follows or sends.
 type chainFigures struct{ *chainWork }
 
 func figure(name, help string, labels ...string) *prometheus.Desc {
@@ -88,13 +88,13 @@ var (
 	senderBalance = figure("sender_balance", "Balance of the account that sends, in the chain's coin; NaN while not known.")
 	senderDays    = figure("sender_days_left", "Days for which that balance lasts at the pace of the last three days; NaN while no pace is known.")
 	senderFormer  = figure("sender_former_intents", "Transactions of accounts that were the sender before and that are not final, or not handed over yet.")
-	senderAtCap   = figure("sender_fee_at_cap", "1 while --max-fee-per-gas is too little.")
+	senderAtCap   = figure("sender_fee_at_cap", "1 while the highest fee that the sender pays is too low.")
 	senderSends   = figure("sender_transactions_total", "Transactions signed and sent, those at a higher fee included.")
 	senderBumps   = figure("sender_bumps_total", "Transactions sent again at a higher fee.")
 	senderRepeats = figure("sender_broadcasts_total", "Times that transactions were handed to nodes.")
 )
 
-// Describe sends nothing: which figures there are depends on what the process does.
+// Describe sends nothing: the metrics depend on the roles of the process.
 func (chainFigures) Describe(chan<- *prometheus.Desc) {}
 
 func (c chainFigures) Collect(figures chan<- prometheus.Metric) {
@@ -124,12 +124,12 @@ func (c chainFigures) Collect(figures chan<- prometheus.Metric) {
 }
 
 func (c chainFigures) collectSender(gauge, counter func(*prometheus.Desc, float64, ...string)) {
-	var status sender.SenderStatus
+	var status sender.Status
 	isSending := c.sending.Load()
 	if isSending {
 		status = c.sender.Status()
 	}
-	alarms := zeros[int](sender.SenderAlarmKinds)
+	alarms := zeros[int](sender.AlarmKinds)
 	for _, alarm := range status.Alarms { // one of each kind
 		alarms[alarm.Kind] = 1
 	}
@@ -154,11 +154,10 @@ func (c chainFigures) collectSender(gauge, counter func(*prometheus.Desc, float6
 	}
 }
 
-// outOfUse is the kind of alarm about a node that is of another chain, or has other contracts.
+// outOfUse is the kind of alarm about a node of another chain, or with other contracts.
 const outOfUse = "node_out_of_use"
 
-// zeros has 0 for each kind: an alert on a series that does not exist yet sees nothing, and misses
-// its first event.
+// zeros returns 0 for each kind: an alert on a series that does not exist misses its first event.
 func zeros[N int | uint64](kinds []string) map[string]N {
 	counts := make(map[string]N, len(kinds))
 	for _, kind := range kinds {
@@ -167,7 +166,7 @@ func zeros[N int | uint64](kinds []string) map[string]N {
 	return counts
 }
 
-// alarms counts what is out of order about the nodes, by kind.
+// alarms counts the alarms about the nodes by kind.
 func (c chainFigures) alarms() map[string]int {
 	counts := zeros[int](append(slices.Clone(follower.AlarmKinds), outOfUse))
 	if c.nodes.Problem() != "" {
@@ -181,8 +180,8 @@ func (c chainFigures) alarms() map[string]int {
 	return counts
 }
 
-// collectStored leaves out what cannot be read: a figure that is missing is noticed, a wrong one is
-// not.
+// collectStored collects the metrics from the database. It leaves out values that cannot be read: a
+// missing value is noticed, a wrong one is not.
 func (c chainFigures) collectStored(ctx context.Context, gauge func(*prometheus.Desc, float64, ...string)) {
 	if position, err := c.store.ChainPosition(ctx, c.chainID); err == nil {
 		gauge(chainHead, float64(position.Head))

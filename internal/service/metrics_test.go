@@ -24,12 +24,12 @@ func TestListsOfKindsAreComplete(t *testing.T) {
 		sources, constant string
 		kinds             []string
 	}{
-		"chain.AlarmKinds":       {"../../internal/chain/*.go", `Alarm[A-Z]\w*`, follower.AlarmKinds},
-		"chain.SenderAlarmKinds": {"../../internal/chain/*.go", `Sender[A-Z]\w*`, sender.SenderAlarmKinds},
-		"chain.IncidentKinds":    {"../../internal/chain/*.go", `Incident[A-Z]\w*`, follower.IncidentKinds},
-		"app.IncidentKinds":      {"../../internal/app/*.go", `incident[A-Z]\w*`, app.IncidentKinds},
+		"follower.AlarmKinds":    {"../follower/*.go", `Alarm[A-Z]\w*`, follower.AlarmKinds},
+		"sender.AlarmKinds":      {"../sender/*.go", `Alarm[A-Z]\w*`, sender.AlarmKinds},
+		"follower.IncidentKinds": {"../follower/*.go", `Incident[A-Z]\w*`, follower.IncidentKinds},
+		"app.IncidentKinds":      {"../app/*.go", `incident[A-Z]\w*`, app.IncidentKinds},
 	} {
-		declared := regexp.MustCompile(`(?m)^(?:\t|const )` + c.constant + ` += (?:"(\w+)"|store\.(\w+))`)
+		declared := regexp.MustCompile(`(?m)^(?:\t|const )` + c.constant + ` += (?:"(\w+)"|(?:store|onchain)\.(\w+))`)
 		files, err := filepath.Glob(c.sources)
 		if err != nil {
 			t.Fatal(err)

@@ -34,7 +34,7 @@ type moneyPayout struct {
 // moneyCounters are what a mission's row counts.
 type moneyCounters struct{ finals, waiting, paid, deferred, failed int }
 
-// moneyRows is what the database says, read in one transaction.
+// moneyRows are the rows of the database, read in one transaction.
 type moneyRows struct {
 	payouts   []moneyPayout
 	counters  map[string]moneyCounters // by draft
@@ -166,7 +166,7 @@ func (m *moneyMachine) checkRows(rows moneyRows) {
 		}
 		counted[p.draft] = c
 		if owner := owners[p.submission]; !strings.EqualFold(p.recipient, owner.String()) {
-			m.t.Fatalf("the payout of %s goes to %s, want its contributor %s", p.submission, p.recipient, owner)
+			m.t.Fatalf("recipient of the payout of %s: got %s, want its contributor %s", p.submission, p.recipient, owner)
 		}
 		if status := rows.final[p.submission]; status != "accepted" && status != "curation_accepted" {
 			m.t.Fatalf("submission %s has a payout and is %q, want accepted", p.submission, status)
@@ -358,7 +358,7 @@ func (m *moneyMachine) checkMission(draft moneyDraft, rows moneyRows, state miss
 // not closed for good.
 func (m *moneyMachine) isOver() bool { return m.describeOpen() == "" }
 
-// describeOpen tells what is not over.
+// describeOpen returns what is still open.
 func (m *moneyMachine) describeOpen() string {
 	m.t.Helper()
 	var open []string
@@ -401,7 +401,7 @@ func (m *moneyMachine) checkEnd() {
 	if mined != uint64(len(rows.nonces)) {
 		m.t.Fatalf("%d transactions of the sender are mined, want all %d", mined, len(rows.nonces))
 	}
-	m.checkTold(rows)
+	m.checkEvents(rows)
 	balances, logs := m.chain.balances(m.t), m.chain.factoryLogs(m)
 	for _, token := range m.chain.tokens() {
 		credits := new(big.Int)
@@ -416,18 +416,18 @@ func (m *moneyMachine) checkEnd() {
 	}
 }
 
-// checkTold expects that every contributor was told once that a payout is paid or deferred, and of
+// checkEvents expects that every contributor was told once that a payout is paid or deferred, and of
 // no other payout.
-func (m *moneyMachine) checkTold(rows moneyRows) {
+func (m *moneyMachine) checkEvents(rows moneyRows) {
 	m.t.Helper()
-	type told struct{ event, submission string }
-	got, want := make(map[told]int), make(map[told]int)
+	type notice struct{ event, submission string }
+	got, want := make(map[notice]int), make(map[notice]int)
 	for _, p := range rows.payouts {
 		switch p.status {
 		case "paid":
-			want[told{string(sortie.EventPayoutPaid), p.submission}] = 1
+			want[notice{string(sortie.EventPayoutPaid), p.submission}] = 1
 		case "deferred":
-			want[told{string(sortie.EventPayoutDeferred), p.submission}] = 1
+			want[notice{string(sortie.EventPayoutDeferred), p.submission}] = 1
 		}
 	}
 	for _, contributor := range moneyContributors {
@@ -441,12 +441,12 @@ func (m *moneyMachine) checkTold(rows moneyRows) {
 				var facts struct{ SubmissionID string }
 				m.must(json.Unmarshal(event.Data, &facts))
 				if kind := sortie.EventType(event.Type); kind == sortie.EventPayoutPaid || kind == sortie.EventPayoutDeferred {
-					got[told{event.Type, facts.SubmissionID}]++
+					got[notice{event.Type, facts.SubmissionID}]++
 				}
 			}
 		}
 	}
 	if !maps.Equal(got, want) {
-		m.t.Fatalf("contributors were told %v, want %v", got, want)
+		m.t.Fatalf("events of contributors: got %v, want %v", got, want)
 	}
 }

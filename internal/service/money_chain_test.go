@@ -73,6 +73,9 @@ var (
 
 func startMoneyChain(t *testing.T) *moneyChain {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: needs anvil")
+	}
 	programs, err := filepath.Glob("../../contracts/node_modules/@foundry-rs/anvil-*/bin/anvil")
 	if err != nil || len(programs) == 0 {
 		t.Fatal("anvil is missing: run make setup")

@@ -29,7 +29,7 @@ type moneyPayment struct {
 	deferred    bool
 }
 
-// moneyMission is a mission as its events tell it.
+// moneyMission is a mission as its events describe it.
 type moneyMission struct {
 	token, creator sortie.Address
 	reward, target *big.Int

@@ -129,11 +129,11 @@ func (s *moneyService) start() {
 	s.must(err)
 	s.app, s.ledger, s.operators = opened.App, opened.Ledger, opened.Operators
 	s.work = newChainWork(&Service{config: config, store: s.store, nodes: s.nodes, app: s.app, ledger: s.ledger})
-	s.work.follower = follower.NewFollower(follower.FollowerConfig{
+	s.work.follower = follower.New(follower.Config{
 		Nodes: s.nodes, Ledger: s.ledger, ChainID: config.Deployment.ChainID, Confirmations: config.Confirmations, Finality: config.Finality,
 		Clock: s.clock, Logger: logger, OnHead: s.ledger.ObserveBlock,
 	})
-	s.work.sender = sender.NewSender(sender.SenderConfig{
+	s.work.sender = sender.New(sender.Config{
 		Nodes: s.nodes, Store: s.store, Signer: funding.TransactionSigner{Signer: config.Sender}, ChainID: config.Deployment.ChainID,
 		Prepare: map[string]sender.Prepare{app.IntentClose: s.work.prepareClose, store.IntentSettle: s.work.prepareSettle},
 		Halted:  s.ledger.Halted, Final: s.work.finalBlock, Clock: s.clock, Logger: logger,
@@ -198,7 +198,7 @@ func (s *moneyService) due() {
 // send lets the sender look once.
 func (s *moneyService) send() {
 	s.t.Helper()
-	lease, err := s.store.AcquireLease(s.ctx, sender.SenderLease(s.work.chainID, s.work.account), s.work.holder.id, s.work.holder.ttl)
+	lease, err := s.store.AcquireLease(s.ctx, sender.LeaseName(s.work.chainID, s.work.account), s.work.holder.id, s.work.holder.ttl)
 	s.must(err)
 	s.must(s.work.sender.Step(s.ctx, lease))
 }
@@ -241,7 +241,7 @@ func (s *moneyService) declare(contributor sortie.Address, missionID string) (so
 	return declared, file, err
 }
 
-// submit uploads a file and has it decided about. What a look at the file would find is made up:
+// submit uploads a file and has it decided. The facts about the file are made up:
 // looking takes a process each.
 func (s *moneyService) submit(declared sortie.SubmissionDeclared, file []byte) {
 	s.t.Helper()

@@ -26,7 +26,7 @@ const (
 	moneyTriesPerRun = 200 // on average, on a new database; about half of them can be done
 )
 
-// Whatever people, the chain and the machine do, after every step the books of the service equal
+// For every sequence of actions, after every step the books of the service equal
 // the contract's at the block that was followed, each slot is paid once to the one it belongs to,
 // and no token is lost. At the end of each run everything that was accepted is paid and every
 // mission closed. More steps: make money.
@@ -62,12 +62,12 @@ func runMoney(t *testing.T, steps int, database func() (url string, remove func(
 	}
 	c := startMoneyChain(t)
 	taken := newTally()
-	failing, told := false, 0
+	failing, logged := false, 0
 	rapid.Check(t, func(r *rapid.T) {
 		if taken.steps >= steps && !failing {
 			return
 		}
-		failing = true // until it comes to its end: a run that fails is repeated, to make it smaller
+		failing = true // until the run ends: rapid repeats a failing run to shrink it
 		files, err := os.MkdirTemp("", "sortie-money-")
 		if err != nil {
 			r.Fatal(err)
@@ -82,8 +82,8 @@ func runMoney(t *testing.T, steps int, database func() (url string, remove func(
 		r.Repeat(m.actions())
 		m.finish()
 		failing = false
-		if taken.steps/1000 > told {
-			told = taken.steps / 1000
+		if taken.steps/1000 > logged {
+			logged = taken.steps / 1000
 			t.Logf("%d steps", taken.steps)
 		}
 	})
@@ -99,7 +99,7 @@ type moneyMachine struct {
 
 	submissions []moneySubmission
 	settled     map[string]moneyPayout // payouts that counted as paid or deferred, by submission
-	paused      bool                   // the factory was told to pause
+	paused      bool                   // the factory is paused
 	changed     bool                   // the last action could be done
 	wild        bool                   // what is seldom in other runs is not
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// holdable lets an intent wait quietly while an operator has halted payouts.
+// holdable makes an intent wait without an alarm while an operator has halted payouts.
 func holdable(prepare sender.Prepare) sender.Prepare {
 	return func(ctx context.Context, intent store.Intent) (sortie.Address, []byte, error) {
 		to, data, err := prepare(ctx, intent)
@@ -29,34 +29,34 @@ func holdable(prepare sender.Prepare) sender.Prepare {
 }
 
 const (
-	troublesInterval = time.Second
-	troublesRepeat   = 30 * time.Second // before what was noted counts no longer
+	problemsInterval = time.Second
+	problemsRepeat   = 30 * time.Second // stored problems expire later than this
 )
 
-// troublesInWords are the alarms of the sender that say what payouts wait for, in words for
-// contributors and creators.
-var troublesInWords = map[string]string{
-	sender.SenderBalanceLow:  "The account that pays the fees of the service has too little; its operator was told.",
-	sender.SenderAtCap:       "The network asks for a higher fee than the service pays; it waits for a lower one.",
-	sender.SenderSignerFails: "The service cannot sign transactions now; its operator was told.",
-	sender.SenderStuck:       "Transactions of the service are not mined; its operator was told.",
+// publicProblems are the alarms of the sender that delay payouts, as contributors and creators see
+// them.
+var publicProblems = map[string]string{
+	sender.AlarmBalanceLow:  "The account that pays the fees of the service has too little; its operator was notified.",
+	sender.AlarmAtCap:       "The network asks for a higher fee than the service pays; it waits for a lower one.",
+	sender.AlarmSignerFails: "The service cannot sign transactions now; its operator was notified.",
+	sender.AlarmStuck:       "Transactions of the service are not mined; its operator was notified.",
 }
 
-// sendAndTell sends transactions, and keeps what they struggle with for the other processes.
-func (w *chainWork) sendAndTell(ctx context.Context, lease store.Lease) error {
-	telling, stop := context.WithCancel(ctx)
+// sendAndReport sends transactions, and stores the problems of the sender for the other processes.
+func (w *chainWork) sendAndReport(ctx context.Context, lease store.Lease) error {
+	reporting, stop := context.WithCancel(ctx)
 	var done sync.WaitGroup
-	done.Go(func() { w.tellTroubles(telling) })
+	done.Go(func() { w.reportProblems(reporting) })
 	defer done.Wait()
 	defer stop()
 	return w.sender.Run(ctx, lease)
 }
 
-// tellTroubles stores the troubles of the sender when they change, and again while there are any.
-func (w *chainWork) tellTroubles(ctx context.Context) {
-	ticker := time.NewTicker(troublesInterval)
+// reportProblems stores the problems of the sender when they change, and again while there are any.
+func (w *chainWork) reportProblems(ctx context.Context) {
+	ticker := time.NewTicker(problemsInterval)
 	defer ticker.Stop()
-	var told []app.SenderTrouble
+	var stored []app.SenderTrouble
 	var at time.Time
 	for {
 		select {
@@ -66,32 +66,32 @@ func (w *chainWork) tellTroubles(ctx context.Context) {
 		}
 		var now []app.SenderTrouble
 		for _, alarm := range w.sender.Status().Alarms {
-			if words := troublesInWords[alarm.Kind]; words != "" {
-				now = append(now, app.SenderTrouble{Detail: alarm.Detail, Public: words})
+			if text := publicProblems[alarm.Kind]; text != "" {
+				now = append(now, app.SenderTrouble{Detail: alarm.Detail, Public: text})
 			}
 		}
-		if slices.Equal(now, told) && (len(now) == 0 || time.Since(at) < troublesRepeat) {
+		if slices.Equal(now, stored) && (len(now) == 0 || time.Since(at) < problemsRepeat) {
 			continue
 		}
 		if err := w.ledger.NoteSenderTroubles(ctx, now); err == nil {
-			told, at = now, time.Now()
+			stored, at = now, time.Now()
 		}
 	}
 }
 
-// payoutHealth is one word for whether payouts are made.
+// payoutHealth is the health of payouts.
 func (w *chainWork) payoutHealth(ctx context.Context) string {
 	if halted, err := w.ledger.PayoutsHalted(ctx); err == nil && halted {
 		return "halted"
 	}
 	if w.sender == nil {
-		return "off" // this process has no keys for it
+		return "off" // this process has no keys
 	}
 	return "ok"
 }
 
-// payoutFigures are about payouts. How many wait comes from the database, in every process; what
-// was done is counted by the process that did it.
+// payoutFigures are the metrics about payouts. Open payouts come from the database, in every process;
+// events are counted by the process that caused them.
 type payoutFigures struct{ *chainWork }
 
 var (
@@ -114,7 +114,7 @@ var payoutEvents = map[app.PayoutStep]struct {
 	app.PayoutSetAside: {payoutsTotal, "set_aside"}, app.PayoutRetried: {payoutsTotal, "retried"},
 }
 
-// Describe sends nothing: what cannot be read is left out.
+// Describe sends nothing: values that cannot be read are left out.
 func (payoutFigures) Describe(chan<- *prometheus.Desc) {}
 
 func (p payoutFigures) Collect(figures chan<- prometheus.Metric) {

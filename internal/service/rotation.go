@@ -12,25 +12,24 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// adoptInterval is how often this process looks for intents of former senders.
+// adoptInterval is the interval of the search for intents of former senders.
 const adoptInterval = 5 * time.Second
 
-// adopt finishes what accounts have begun that were the sender before: it holds their leases, which
-// a process that still has the key does not give away, and stays with their transactions until
-// nothing is left.
+// adopt finishes the intents of former senders. It works under their leases, which a process that
+// still has the key does not release, until none of their transactions is open.
 func (w *chainWork) adopt(ctx context.Context) error {
 	if w.sender == nil {
 		return nil
 	}
 	var running sync.WaitGroup
 	defer running.Wait()
-	adopted := make(map[sortie.Address]chan struct{}) // closed when it is over
+	adopted := make(map[sortie.Address]chan struct{}) // closed when the account is finished
 	ticker := time.NewTicker(adoptInterval)
 	defer ticker.Stop()
 	for {
 		others, err := w.store.OtherSenders(ctx, w.chainID, w.account)
 		if err != nil && ctx.Err() == nil {
-			w.log.Warn("could not look for intents of former senders; it is tried again", "error", err)
+			w.log.Warn("could not read the intents of former senders; retrying", "error", err)
 		}
 		for account := range others {
 			if done, found := adopted[account]; found && !isClosed(done) {
@@ -60,21 +59,21 @@ func isClosed(done chan struct{}) bool {
 	}
 }
 
-// finish waits for the lease of a former sender and works under it until nothing of that account is
-// left.
+// finish waits for the lease of a former sender and works under it until the account has no open
+// intent.
 func (w *chainWork) finish(ctx context.Context, account sortie.Address) {
-	former := sender.NewFormerSender(w.senderConfig, account)
-	leased := leases.Holder{Leases: w.store, Name: sender.SenderLease(w.chainID, account), ID: w.holder.id, TTL: w.holder.ttl, Logger: w.log}
+	former := sender.NewFormer(w.senderConfig, account)
+	leased := leases.Holder{Leases: w.store, Name: sender.LeaseName(w.chainID, account), ID: w.holder.id, TTL: w.holder.ttl, Logger: w.log}
 	err := leased.Run(ctx, func(ctx context.Context, lease store.Lease) error {
-		w.log.Warn("another account was the sender before: its transactions are followed, and what it has not sent is handed over", "former", account.String(), "sender", w.account.String())
+		w.log.Warn("finishing the transactions of a former sender; what it has not sent is sent by the present one", "former", account.String(), "sender", w.account.String())
 		err := former.Run(ctx, lease)
 		if err == nil && ctx.Err() == nil {
-			w.log.Info("nothing of the former sender is left", "former", account.String())
+			w.log.Info("the former sender is finished", "former", account.String())
 		}
 		w.sender.Wake()
 		return err
 	})
-	if err != nil && !errors.Is(err, leases.ErrLeaseLost) {
-		w.log.Warn("the work of a former sender stopped; it begins again", "former", account.String(), "error", err)
+	if err != nil && !errors.Is(err, leases.ErrLost) {
+		w.log.Warn("finishing a former sender failed; retrying", "former", account.String(), "error", err)
 	}
 }

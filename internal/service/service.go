@@ -19,22 +19,22 @@ import (
 	"github.com/sortie-labs/sortie/internal/follower"
 	"github.com/sortie-labs/sortie/internal/funding"
 	"github.com/sortie-labs/sortie/internal/jobs"
+	"github.com/sortie-labs/sortie/internal/setting"
 	"github.com/sortie-labs/sortie/internal/store"
 	"github.com/sortie-labs/sortie/internal/wallet"
 	"github.com/sortie-labs/sortie/spec"
 )
 
-// serviceConfig is a running service in typed values: what `serve` reads from flags and `dev` makes
-// up.
+// Config configures the service. `serve` makes it from flags, `dev` from its own values.
 type Config struct {
 	Roles  Roles
 	Listen string
-	// operationsListen is where the metrics are: nowhere if empty, with the API if equal to listen.
-	// With operationsOptional the service runs without them when the address is taken.
+	// OperationsListen is the address of the metrics: none if empty, the API's if equal to Listen.
+	// With OperationsOptional the service runs without them if the address is taken.
 	OperationsListen   string
 	OperationsOptional bool
 
-	PublicURLs       []string // none: http:// and the Host header, for development
+	PublicURLs       []string // none: http:// and the Host header, for development only
 	Database         string
 	RPCURLs          []string
 	Deployment       chain.Deployment
@@ -42,19 +42,19 @@ type Config struct {
 	Settler          funding.Signer            // nil: refunds and payouts are off
 	Sender           funding.Signer            // nil: refunds and payouts are off
 	MaxFeePerGas     *big.Int                  // nil: the sender's default
-	PayoutInterval   time.Duration             // that payouts of a mission wait for others
-	SolvencyInterval time.Duration             // between comparisons of the books with the chain
-	PayoutCaps       map[sortie.Token]*big.Int // base units within an hour; none: no cap
-	MinGasBalance    *big.Int                  // of the sender, in wei, below which there is an alarm; nil: none
-	Warnings         []string                  // about this configuration, at every start and in `sortie chain status`
+	PayoutInterval   time.Duration             // how long payouts of a mission wait for others
+	SolvencyInterval time.Duration             // between solvency checks
+	PayoutCaps       map[sortie.Token]*big.Int // base units an hour; none: no cap
+	MinGasBalance    *big.Int                  // of the sender in wei, below it there is an alarm; nil: no alarm
+	Warnings         []string                  // about this configuration, logged at the start and shown in `sortie chain status`
 	Operators        []sortie.Address
 	OperatorLimits   OperatorLimits
-	WarnsOfCaps      bool // says so at the start if the contract pays out without a daily cap
+	WarnsOfCaps      bool // logs a warning if the contract has no daily cap
 	AutoApprove      bool
 	Confirmations    uint64
 	Finality         follower.Finality
 	AuthorizationTTL time.Duration
-	DraftRetention   time.Duration // 0: unfunded drafts are kept for ever
+	DraftRetention   time.Duration // 0: unfunded drafts are kept
 	AllowDelegated   bool          // the delegate of an EIP-7702 account decides who signed for it
 	Media            MediaConfig
 	Limits           *api.Limits
@@ -63,22 +63,24 @@ type Config struct {
 	Logger           *slog.Logger
 }
 
-// roles are what a process does. All of them answer whoever watches over it.
+// Roles are the roles of a process. Every role serves health and metrics.
 type Roles struct {
 	API    bool // answers requests
-	Worker bool // works jobs
-	Chain  bool // follows the chain and sends transactions, while no other process does
+	Worker bool // runs jobs
+	Chain  bool // follows the chain and sends transactions while it holds the leases
 }
 
+// AllRoles is a process that does everything.
 var AllRoles = Roles{API: true, Worker: true, Chain: true}
 
-// operatorLimits are what an operator may accept within an hour, in base units. A token without an entry has no limit.
+// OperatorLimits are the amounts that an operator may accept within an hour, in base units. A token
+// without an entry has no limit.
 type OperatorLimits struct {
 	PerHour        map[sortie.Token]*big.Int
 	SecondOperator bool
 }
 
-// refunds tells whether money can be sent back: somebody must allow it and somebody pay for it.
+// Refunds reports whether the service can pay out and refund: it needs a settler and a sender.
 func (c Config) Refunds() bool { return c.Settler != nil && c.Sender != nil }
 
 func (c Config) domain() sortie.Domain {
@@ -98,7 +100,7 @@ const (
 	clockInterval         = 5 * time.Second
 )
 
-// service is everything of Sortie in this process.
+// Service is one process of the service.
 type Service struct {
 	config    Config
 	store     *store.DB
@@ -113,11 +115,11 @@ type Service struct {
 	listener  net.Listener
 
 	operations         *http.Server
-	operationsListener net.Listener // nil: the metrics are with the API, or nowhere
+	operationsListener net.Listener // nil: the metrics are on the API's listener, or off
 }
 
-// openService checks and opens everything. When it fails, nothing is left open; when it returns,
-// requests are accepted as soon as run is called.
+// Open checks the configuration and opens everything. If it fails, nothing is left open. Run must
+// follow.
 func Open(ctx context.Context, config Config) (_ *Service, err error) {
 	s := &Service{config: config}
 	limitMemory(config.Logger)
@@ -135,7 +137,7 @@ func Open(ctx context.Context, config Config) (_ *Service, err error) {
 	}
 	verifier, err := wallet.New(wallet.Config{PublicURLs: config.PublicURLs, Call: s.nodes.RunCreationCode, AllowDelegated: config.AllowDelegated})
 	if err != nil {
-		return nil, fmt.Errorf("--public-url: %w", err)
+		return nil, &setting.Error{Name: setting.PublicURL, Err: err}
 	}
 	if err = s.listen(); err != nil {
 		return nil, err
@@ -189,7 +191,7 @@ func (s *Service) openApp(ctx context.Context, issuer *funding.Issuer) error {
 	return nil
 }
 
-// jobs are those that this process can do.
+// jobs returns the jobs that this process can run.
 func (s *Service) jobs() jobs.Work {
 	work := s.chain.jobs()
 	if s.media.objects != nil {
@@ -198,16 +200,16 @@ func (s *Service) jobs() jobs.Work {
 	return work
 }
 
-// baseURL is where the service answers on this machine.
+// BaseURL is the URL of the API on this machine.
 func (s *Service) BaseURL() string {
 	address, err := netip.ParseAddrPort(s.listener.Addr().String())
-	if err == nil && address.Addr().IsUnspecified() { // every address of the machine, and so this one
+	if err == nil && address.Addr().IsUnspecified() { // all addresses, so also this one
 		return fmt.Sprintf("http://127.0.0.1:%d", address.Port())
 	}
 	return "http://" + s.listener.Addr().String()
 }
 
-// run does what the process is for until ctx ends, then lets what is under way finish.
+// Run runs the work of the process's roles until ctx ends, then waits for requests in progress.
 func (s *Service) Run(ctx context.Context) error {
 	defer s.Close()
 	group, ctx := errgroup.WithContext(ctx)
@@ -231,8 +233,8 @@ func (s *Service) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// watchDatabase tries to write while the database is unavailable: a load balancer that takes the
-// service out would otherwise leave nobody to notice that it works again.
+// watchDatabase tries to write while the database is unavailable. Without it, a service that a load
+// balancer has taken out would never notice that the database works again.
 func (s *Service) watchDatabase(ctx context.Context) error {
 	ticker := time.NewTicker(databaseProbeInterval)
 	defer ticker.Stop()
@@ -248,8 +250,7 @@ func (s *Service) watchDatabase(ctx context.Context) error {
 	}
 }
 
-// warnOfCaps says once, as soon as enough nodes answer, which tokens the contract pays out without
-// a daily cap.
+// warnOfCaps logs once, when enough nodes answer, which tokens have no daily cap.
 func (s *Service) warnOfCaps(ctx context.Context) {
 	ticker := time.NewTicker(capsInterval)
 	defer ticker.Stop()
@@ -262,7 +263,7 @@ func (s *Service) warnOfCaps(ctx context.Context) {
 	}
 }
 
-// tryToWarnOfCaps reports whether the nodes could be asked.
+// tryToWarnOfCaps reports whether enough nodes answered.
 func (s *Service) tryToWarnOfCaps(ctx context.Context) bool {
 	asking, cancel := context.WithTimeout(ctx, capsTimeout)
 	defer cancel()
@@ -277,8 +278,7 @@ func (s *Service) tryToWarnOfCaps(ctx context.Context) bool {
 	return true
 }
 
-// watchClock tells the use cases of new blocks in a process that does not follow the chain. One
-// that does is told by the follower before.
+// watchClock passes new blocks to the clock check in a process that does not follow the chain.
 func (s *Service) watchClock(ctx context.Context) error {
 	ticker := time.NewTicker(clockInterval)
 	defer ticker.Stop()
@@ -289,16 +289,17 @@ func (s *Service) watchClock(ctx context.Context) error {
 		case <-ticker.C:
 		}
 		position, err := s.store.ChainPosition(ctx, s.config.Deployment.ChainID)
-		if err == nil && position.Head == position.Tip.Number { // what is older says nothing about now
+		if err == nil && position.Head == position.Tip.Number { // an older block says nothing about the time now
 			s.ledger.ObserveBlock(position.Tip.Number, position.Tip.Time)
 		}
-		s.app.Clock() // tells the log
+		s.app.Clock() // logs changes
 	}
 }
 
+// Close closes everything that Open opened. Run calls it.
 func (s *Service) Close() {
 	if s.listener != nil {
-		_ = s.listener.Close() // already closed by a clean stop
+		_ = s.listener.Close() // a clean stop has closed it
 	}
 	if s.operationsListener != nil {
 		_ = s.operationsListener.Close()

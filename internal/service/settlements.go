@@ -14,9 +14,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// prepareSettle makes the transaction that pays a settlement: what the rows want and the contract
-// can pay, tried before it is sent. What the contract refuses is made smaller until it is one
-// payout, which is set aside.
+// prepareSettle makes the transaction that pays a settlement. It simulates the settlement first. If
+// the contract refuses it, it is halved until one payout is left, which fails.
 func (w *chainWork) prepareSettle(ctx context.Context, intent store.Intent) (to sortie.Address, data []byte, err error) {
 	call, err := w.payable(ctx, intent)
 	if err != nil {
@@ -33,35 +32,34 @@ func (w *chainWork) prepareSettle(ctx context.Context, intent store.Intent) (to 
 		case chain.Waits:
 			return to, nil, wait(call, app.PublicProblem("the contract settles nothing now: %s", trial.Reason))
 		case chain.Gone:
-			return to, nil, sender.ErrAlreadyDone // its payouts wait; what became of the mission is for the follower to say
+			return to, nil, sender.ErrAlreadyDone // its payouts wait; the follower finds out about the mission
 		}
-		if call, err = w.cutDown(ctx, call, intent.Subject, trial); err != nil {
+		if call, err = w.reduce(ctx, call, intent.Subject, trial); err != nil {
 			return to, nil, err
 		}
 	}
-	return to, nil, sender.ErrAlreadyDone // nothing is left to pay, or all of it is set aside
+	return to, nil, sender.ErrAlreadyDone // nothing is left to pay, or every payout failed
 }
 
-// givesWayAfter is for how long a settlement that the contract cannot pay now keeps its place. Few
-// of a token have one.
-const givesWayAfter = 5 * time.Minute
+// maxSettlementWait is how long a settlement that the contract cannot pay now stays open. Only a few
+// settlements of a token are open at a time.
+const maxSettlementWait = 5 * time.Minute
 
-// wait is what to say of a settlement that waits: why, or, when it has waited for long, that it
-// ends, so that payouts of other missions are tried. Its own are in line again soon.
+// wait returns why a settlement waits. After maxSettlementWait it ends the settlement, so that payouts
+// of other missions are tried; its own payouts are queued again.
 func wait(call app.SettleCall, why error) error {
-	if call.Waited > givesWayAfter {
+	if call.Waited > maxSettlementWait {
 		return sender.ErrAlreadyDone
 	}
 	return why
 }
 
-// vainTransactions is how many transactions may be mined in vain for a settlement before its last
-// payout is set aside: each costs gas.
-const vainTransactions = 4
+// maxFailedTransactions is how many transactions of a settlement may be mined without effect before its
+// last payout fails: each costs gas.
+const maxFailedTransactions = 4
 
-// payable is what a settlement pays now: without slots that the contract has as paid, and as many
-// as the daily cap has room for. After transactions that were mined in vain it is half as large
-// each time.
+// payable returns what a settlement pays now: without slots that the contract has paid, and only as
+// many as fit into the daily cap. It is halved after each transaction that was mined without effect.
 func (w *chainWork) payable(ctx context.Context, intent store.Intent) (app.SettleCall, error) {
 	call, err := w.ledger.SettleCall(ctx, intent.Subject)
 	if err != nil || len(call.Payouts) == 0 {
@@ -75,7 +73,7 @@ func (w *chainWork) payable(ctx context.Context, intent store.Intent) (app.Settl
 	if call, err = w.withoutPaid(ctx, call, intent.Subject); err != nil || len(call.Payouts) == 0 {
 		return call, err
 	}
-	if len(call.Payouts) == 1 && noncesOf(intent) >= vainTransactions {
+	if len(call.Payouts) == 1 && noncesOf(intent) >= maxFailedTransactions {
 		reason := fmt.Sprintf("%d transactions that pay it were mined and had no effect", noncesOf(intent))
 		if err := w.ledger.SetPayoutAside(ctx, call.Payouts[0], reason); err != nil {
 			return call, err
@@ -89,15 +87,15 @@ func (w *chainWork) payable(ctx context.Context, intent store.Intent) (app.Settl
 	if err != nil || room >= len(call.Payouts) {
 		return call, err
 	}
-	without := make(map[uint32]bool) // not shrunk: the mission's next settlements need not be as small
+	without := make(map[uint32]bool) // not shrunk: later settlements of the mission may be larger
 	for _, payout := range call.Payouts[room:] {
 		without[payout.Slot] = true
 	}
 	return w.leaveOut(ctx, call, intent.Subject, without)
 }
 
-// tokenMoves fails while a token refuses every transfer of a contract: what is paid then would only
-// be credited.
+// tokenMoves fails while a token refuses every transfer from the contract: payments would become
+// deferred credits.
 func (w *chainWork) tokenMoves(ctx context.Context, token, factory sortie.Address, amount *big.Int) error {
 	for _, account := range []sortie.Address{w.account, w.settler.Address()} { // one of them may be denylisted
 		transfers, err := w.nodes.Transfers(ctx, token, factory, account, amount)
@@ -108,7 +106,7 @@ func (w *chainWork) tokenMoves(ctx context.Context, token, factory sortie.Addres
 	return errTokenRefuses
 }
 
-// noncesOf counts the nonces of its present sender that an intent used up.
+// noncesOf counts the nonces of the present sender that an intent used.
 func noncesOf(intent store.Intent) int {
 	used := make(map[uint64]bool)
 	for _, attempt := range intent.Attempts {
@@ -119,9 +117,8 @@ func noncesOf(intent store.Intent) int {
 	return len(used)
 }
 
-// withoutPaid leaves payouts out of a settlement that the contract has as paid: receipts were
-// redeemed for them, and the follower has not seen that yet. It fails with [chain.ErrAlreadyDone]
-// where the mission is not open.
+// withoutPaid leaves out the payouts that the contract has paid: their receipts were redeemed, which
+// the follower has not seen yet. It fails with [chain.ErrAlreadyDone] if the mission is not open.
 func (w *chainWork) withoutPaid(ctx context.Context, call app.SettleCall, subject string) (app.SettleCall, error) {
 	escrow, err := w.nodes.Escrow(ctx, call.Domain.Factory, call.MissionKey)
 	if err != nil {
@@ -157,11 +154,11 @@ func (w *chainWork) leaveOut(ctx context.Context, call app.SettleCall, subject s
 	return w.ledger.SettleCall(ctx, subject)
 }
 
-var errTokenRefuses = app.PublicProblem("the token refuses every transfer from the contract now, so payments would only be credited; it waits until the token is not paused")
+var errTokenRefuses = app.PublicProblem("the token refuses every transfer from the contract now, so payments would become deferred credits; it waits until the token is not paused")
 
 var errDailyCap = app.PublicProblem("the contract's daily cap leaves no room; it waits for the next UTC day, or for a higher cap (setDailyCap)")
 
-// roomFor is how many payouts of the call the daily cap has room for.
+// roomFor returns how many payouts of the call fit into the daily cap.
 func (w *chainWork) roomFor(ctx context.Context, call app.SettleCall) (int, error) {
 	dailyCap, err := w.nodes.DailyCap(ctx, call.Domain.Factory, call.TokenAddress)
 	if err != nil {
@@ -188,7 +185,7 @@ func (w *chainWork) roomFor(ctx context.Context, call app.SettleCall) (int, erro
 	}
 }
 
-// trySettlement signs the settlement of a call and lets the nodes try it.
+// trySettlement signs the settlement of a call and simulates it on the nodes.
 func (w *chainWork) trySettlement(ctx context.Context, call app.SettleCall) (data []byte, trial chain.Trial, err error) {
 	settler, err := funding.NewSettler(call.Domain, w.settler)
 	if err != nil {
@@ -204,9 +201,9 @@ func (w *chainWork) trySettlement(ctx context.Context, call app.SettleCall) (dat
 	return data, trial, err
 }
 
-// cutDown takes the refused payment out of a settlement, or half of it where it is not known which
-// one is refused.
-func (w *chainWork) cutDown(ctx context.Context, call app.SettleCall, subject string, trial chain.Trial) (app.SettleCall, error) {
+// reduce removes the refused payment from a settlement, or half of the payments if the refused one is
+// unknown.
+func (w *chainWork) reduce(ctx context.Context, call app.SettleCall, subject string, trial chain.Trial) (app.SettleCall, error) {
 	refused := -1
 	if len(call.Payouts) == 1 {
 		refused = 0

@@ -11,14 +11,13 @@ import (
 )
 
 const (
-	// A check that could not be completed is tried again sooner than its turn comes.
+	// solvencyRetry is the interval after a check that could not be completed.
 	solvencyRetry = 15 * time.Second
-	// solvencyTimeout is longer than a check of very many missions takes.
+	// solvencyTimeout is more than a check of very many missions needs.
 	solvencyTimeout = 30 * time.Minute
 )
 
-// checkBooks compares the books with the chain again and again, while this process holds the lease
-// to do so.
+// checkBooks compares the books with the chain at each interval, while this process holds the lease.
 func (w *chainWork) checkBooks(ctx context.Context, interval time.Duration) error {
 	return w.whileLeased(ctx, fmt.Sprintf("solvency:%d", w.chainID), &w.checking, func(ctx context.Context, _ store.Lease) error {
 		wait := w.untilNextCheck(ctx, interval)
@@ -33,8 +32,7 @@ func (w *chainWork) checkBooks(ctx context.Context, interval time.Duration) erro
 	})
 }
 
-// untilNextCheck is how long it is until the next check is due: others may have checked not long
-// ago.
+// untilNextCheck returns the time until the next check: another process may have checked recently.
 func (w *chainWork) untilNextCheck(ctx context.Context, interval time.Duration) time.Duration {
 	last, err := w.ledger.LastBooks(ctx)
 	if err != nil || last.CheckedAt == nil || !last.Agrees {
@@ -47,19 +45,19 @@ func (w *chainWork) untilNextCheck(ctx context.Context, interval time.Duration) 
 	return min(max(time.Until(at.Add(interval)), 0), interval)
 }
 
-// checkBooksOnce tells how long it is until the next check.
+// checkBooksOnce compares the books once and returns the time until the next check.
 func (w *chainWork) checkBooksOnce(ctx context.Context, interval time.Duration) time.Duration {
 	checking, cancel := context.WithTimeout(ctx, solvencyTimeout)
 	defer cancel()
 	report, err := w.ledger.CheckBooks(checking)
 	switch {
-	case errors.Is(err, store.ErrNotFound): // not a block was followed yet
+	case errors.Is(err, store.ErrNotFound): // no block was followed yet
 		return min(interval, time.Second)
 	case err != nil && ctx.Err() == nil:
-		w.log.Warn("the books could not be compared with the chain; this is tried again", "error", err)
+		w.log.Warn("the books could not be compared with the chain; retrying", "error", err)
 		return min(interval, solvencyRetry)
 	case report.Problem != "":
-		w.log.Warn("the books could not be compared with the chain as a whole; this is tried again", "problem", report.Problem)
+		w.log.Warn("not all books could be compared with the chain; retrying", "problem", report.Problem)
 		return min(interval, solvencyRetry)
 	case report.Status == sortie.SolvencyMismatch:
 		w.log.Error("the books do not agree with the chain", "mismatches", report.MismatchCount)

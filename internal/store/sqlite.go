@@ -37,7 +37,7 @@ func openSQLite(ctx context.Context, path string, options Options) (engine, erro
 	}
 	lock, err := lockFile(file + ".lock")
 	if errors.Is(err, errLocked) {
-		return nil, fmt.Errorf("open database %s: %w: stop it, or use another --database", file, err)
+		return nil, fmt.Errorf("open database %s: %w: stop it, or give this one another database", file, err)
 	} else if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
@@ -62,11 +62,11 @@ func databaseFile(path string) (string, error) {
 	case err == nil:
 		err = file.Close()
 	case errors.Is(err, fs.ErrNotExist):
-		err = fmt.Errorf("the directory %s does not exist: create it, or give another path in --database", filepath.Dir(path))
+		err = fmt.Errorf("the directory %s does not exist: create it, or give another path", filepath.Dir(path))
 	case errors.Is(err, fs.ErrExist):
 		var info fs.FileInfo
 		if info, err = os.Stat(path); err == nil && info.IsDir() {
-			err = fmt.Errorf("%s is a directory: give the path of a file in --database", path)
+			err = fmt.Errorf("%s is a directory: give the path of a file", path)
 		}
 	}
 	if err != nil {

@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie/internal/onchain"
+	"github.com/sortie-labs/sortie/internal/setting"
 )
 
 // The errors of the store. Every returned error wraps one of them, the error of the
@@ -128,7 +129,7 @@ func openEngine(ctx context.Context, url string, options Options) (engine, error
 		return openPostgres(ctx, url, options)
 	}
 	// The error does not repeat the value: it may contain a password.
-	return nil, errors.New("open database: --database must be sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/DATABASE")
+	return nil, &setting.Error{Name: setting.Database, Err: errors.New("want sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/DATABASE")}
 }
 
 // Close waits for the transactions that have begun or are queued, and closes the database. Later

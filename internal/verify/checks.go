@@ -5,24 +5,24 @@ import (
 	"time"
 )
 
-// checksVersion is part of every verdict's policy. Another check, weight, bound or consequence is
-// another version.
+// checksVersion is part of every verdict's policy. It changes with every check, weight, bound and
+// consequence.
 const checksVersion = "checks-3"
 
 type consequence byte
 
 const (
 	reject consequence = iota
-	flag               // there can be an innocent reason: a person decides
+	flag               // a person decides
 )
 
-// check is one question about a submission. The weights of all add up to 100.
+// check is one check of a submission. The weights of all checks add up to 100.
 type check struct {
 	name      string
 	weight    int
 	onFailure consequence
 	question  func(Input) (passed bool, reason string)
-	ofMedia   bool // asks about what was found in the file
+	ofMedia   bool // needs Media
 }
 
 const (
@@ -44,22 +44,40 @@ var checks = []check{
 	{name: "file_time_agrees", weight: 5, onFailure: flag, question: fileTimeAgrees, ofMedia: true},
 }
 
-// judge asks a check's question, unless there is nothing to ask it about: what was not seen has not
-// passed.
-func (c check) judge(in Input) (passed bool, reason string) {
-	if c.ofMedia && in.Media == nil {
-		return false, notChecked + whyUnseen(in)
+// result is what a check found.
+type result byte
+
+const (
+	passed result = iota
+	failed
+	notChecked // there was no media to check; another check has failed and has the reason
+)
+
+// judge runs a check, unless the input lacks what the check needs.
+func (c check) judge(in Input) (found result, reason string) {
+	if !c.hasInput(in) {
+		return notChecked, "not checked: " + whyUnseen(in)
 	}
-	return c.question(in)
+	ok, reason := c.question(in)
+	if !ok {
+		return failed, reason
+	}
+	return passed, reason
 }
 
-// notChecked begins the reasons of checks that were not asked. What kept them from it is the reason
-// of another one.
-const notChecked = "not checked: "
+// hasInput reports whether the input holds what the check needs.
+func (c check) hasInput(in Input) bool {
+	switch {
+	case c.ofMedia:
+		return in.Media != nil
+	case c.name == readableCheck:
+		return in.Media != nil || in.Problem != nil
+	}
+	return true
+}
 
-// rejects reports whether a check that failed is enough to reject. A file that was taken in, but of
-// which no picture could be made, may still be a good one for other programs: a person looks at it.
-// So does a person when the service's own clock is in doubt.
+// rejects reports whether a failed check rejects the submission. A file without a thumbnail may
+// still be readable by other programs, and the service's clock may be wrong: then a person decides.
 func (c check) rejects(in Input) bool {
 	switch {
 	case c.name == readableCheck && in.Media != nil, c.name == windowCheck && in.ClockInDoubt:
@@ -68,7 +86,7 @@ func (c check) rejects(in Input) bool {
 	return c.onFailure == reject
 }
 
-// whyUnseen says why nothing is known of the file's contents.
+// whyUnseen is the reason that the contents of the file are not known.
 func whyUnseen(in Input) string {
 	if in.Problem == nil {
 		return "the file is not the declared one"
@@ -82,8 +100,6 @@ func isReadable(in Input) (bool, string) {
 		return false, "the file is in doubt: " + plainLine(in.Problem.Message)
 	case in.Problem != nil:
 		return false, "the file cannot be used: " + plainLine(in.Problem.Message)
-	case in.Media == nil:
-		return false, notChecked + whyUnseen(in)
 	}
 	return true, "the file can be read"
 }
@@ -96,8 +112,8 @@ func hasMediaType(in Input) (bool, string) {
 	return true, fmt.Sprintf("the file is a %s", wanted)
 }
 
-// maxSide is longer than the pictures of any camera, and more than most programs open. Small
-// pictures are no fault by themselves: whether one shows enough is for the mission's own rules.
+// maxSide is longer than the pictures of cameras, and more than most programs open. There is no
+// lower bound: whether a small picture shows enough is up to the mission's own rules.
 const maxSide = 16_384
 
 func hasPixels(in Input) (bool, string) {
@@ -134,8 +150,7 @@ func hasDeclaredHash(in Input) (bool, string) {
 	return true, "the uploaded bytes have the declared sha256"
 }
 
-// Duplicates are not named in reasons, which contributors read: whose the other submission is
-// concerns operators only.
+// Reasons do not name the duplicate, because contributors read them.
 
 func isNotRepeated(in Input) (bool, string) {
 	if in.ExactDuplicate != "" {
@@ -157,7 +172,7 @@ func isInArea(in Input) (bool, string) {
 		return true, "the mission has no area"
 	}
 	accuracy, most := number(in.Location.AccuracyMeters), number(area.MaxAccuracyMeters)
-	if !(accuracy >= 0 && accuracy <= most) { // written so that no number fails
+	if !(accuracy >= 0 && accuracy <= most) { // false for NaN
 		return false, fmt.Sprintf("the place is known to %s m only, the mission asks for %s m or better", in.Location.AccuracyMeters, area.MaxAccuracyMeters)
 	}
 	away, radius := distance(placeOf(in.Location.Lat, in.Location.Lng), placeOf(area.Lat, area.Lng)), number(area.RadiusMeters)
@@ -168,7 +183,7 @@ func isInArea(in Input) (bool, string) {
 	return true, said
 }
 
-// clockSlack is how far a contributor's clock may be from ours.
+// clockSlack is how far a contributor's clock may differ from the service's.
 const clockSlack = 5 * time.Minute
 
 func isCapturedInWindow(in Input) (bool, string) {
@@ -188,13 +203,13 @@ func isCapturedInWindow(in Input) (bool, string) {
 	return true, said
 }
 
-// placeSlack is what the place in a file may be off beside the declared accuracy: cameras write
-// down the last place they knew.
+// placeSlack is how far the place in a file may be from the declared one in addition to the
+// declared accuracy: cameras write the last place they knew.
 const placeSlack = 500 // m
 
 func filePlaceAgrees(in Input) (bool, string) {
 	if in.Media.Place == nil {
-		return true, "the file says nothing about its place"
+		return true, "the file has no place"
 	}
 	away := distance(in.Media.Place, placeOf(in.Location.Lat, in.Location.Lng))
 	if !(away <= placeSlack+number(in.Location.AccuracyMeters)) {
@@ -203,9 +218,8 @@ func filePlaceAgrees(in Input) (bool, string) {
 	return true, "the place in the file agrees with the declared one"
 }
 
-// The time in a file may be off by a camera's clock and by the length of a video, which some write
-// down at its end. A wall clock's reading may also be off by its zone, of which the farthest is 14
-// hours away.
+// The time in a file may differ by the camera's clock and by the length of a video, because some
+// cameras write the time of its end. Local time may also differ by its zone, at most 14 hours.
 const (
 	timeSlack = 15 * time.Minute
 	zoneSlack = 14 * time.Hour
@@ -213,7 +227,7 @@ const (
 
 func fileTimeAgrees(in Input) (bool, string) {
 	if in.Media.CapturedAt == nil {
-		return true, "the file says nothing about its time"
+		return true, "the file has no time"
 	}
 	slack := timeSlack
 	if in.Media.ZoneUnknown {

@@ -61,7 +61,7 @@ func goodVideo(t testing.TB) verify.Input {
 	return in
 }
 
-func noLink() (mediaURL, thumbnailURL string) { panic("a link was made though nobody needs it") }
+func noLink() (mediaURL, thumbnailURL string) { panic("a link was made that is not needed") }
 
 func decide(t rapid.TB, mode verify.Mode, in verify.Input) verify.Verdict {
 	t.Helper()
@@ -92,7 +92,7 @@ func failed(verdict verify.Verdict) (names []string) {
 	return names
 }
 
-// at moves the declared place north by so many meters.
+// at moves the declared place north by a number of meters.
 func at(meters float64) func(*verify.Input) {
 	return func(in *verify.Input) { in.Location.Lat = north(52.52, meters) }
 }
@@ -141,8 +141,8 @@ func both(changes ...func(*verify.Input)) func(*verify.Input) {
 	}
 }
 
-// Each case changes one thing about a submission that passes everything. No other check may notice,
-// and the consequence follows from the check.
+// Each case changes one thing of a submission that passes. Exactly one check fails, with its
+// consequence.
 func TestEachCheck(t *testing.T) {
 	t.Parallel()
 	type cases map[string]struct {
@@ -231,7 +231,7 @@ func TestEachCheck(t *testing.T) {
 			"no time":                  {captured(time.Time{}), false, "before the mission began"},
 		}},
 		{"file_place_agrees", goodPhoto, flags, cases{
-			"silent":         {func(*verify.Input) {}, true, "says nothing"},
+			"silent":         {func(*verify.Input) {}, true, "has no"},
 			"the same":       {filePlace(52.52, 13.405), true, "agrees"},
 			"509 m away":     {filePlace(52.52+509/111_195.08, 13.405), true, "agrees"},
 			"511 m away":     {filePlace(52.52+511/111_195.08, 13.405), false, "511 m from the declared one"},
@@ -239,7 +239,7 @@ func TestEachCheck(t *testing.T) {
 			"the zero point": {filePlace(0, 0), false, ""},
 		}},
 		{"file_time_agrees", goodPhoto, flags, cases{
-			"silent":              {func(*verify.Input) {}, true, "says nothing"},
+			"silent":              {func(*verify.Input) {}, true, "has no"},
 			"the same":            {fileSays(taken, false), true, "agrees"},
 			"earlier":             {fileSays(taken.Add(-15*time.Minute), false), true, ""},
 			"later":               {fileSays(taken.Add(15*time.Minute), false), true, ""},

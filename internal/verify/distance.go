@@ -26,7 +26,8 @@ func placeOf(lat, lng json.Number) *mission.MicroDegrees {
 	return &place
 }
 
-// number returns NaN for text that is not a finite number, so that every comparison fails.
+// number is NaN for text that is not a finite number: every comparison with it is false, so no
+// check passes.
 func number(text json.Number) float64 {
 	value, err := strconv.ParseFloat(string(text), 64)
 	if err != nil || math.IsInf(value, 0) {

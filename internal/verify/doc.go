@@ -1,12 +1,10 @@
-// Package verify decides what becomes of an uploaded submission: accepted, flagged for a person, or
-// rejected, with the checks and the score that say why.
+// Package verify decides about an uploaded submission: accepted, flagged for a person, or rejected,
+// with the checks and the score that led to it.
 //
 // It owns the checks and their weights, the three modes (a person decides, the checks decide, a
 // verifier program decides), and the contract with that program, which docs/verifier.md describes.
-// Every verdict names the policy that made it, so that it can be told later which rules a
-// submission was held against.
+// Every verdict names the policy that made it.
 //
-// It refuses to fetch anything: what the file holds, which submissions look like it and when the
-// mission runs are arguments. It stores nothing, and whether a verdict still applies is decided by
-// who asked for it. The only thing it talks to is the verifier.
+// It fetches and stores nothing: the contents of the file, similar submissions and the times of the
+// mission are arguments. It calls only the verifier program.
 package verify

@@ -1,6 +1,6 @@
 package verify
 
-// PlainLine is what is kept of a program's words.
+// PlainLine is plainLine.
 var PlainLine = plainLine
 
 // ReadAnswer reads a verifier program's answer.

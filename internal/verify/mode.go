@@ -50,7 +50,7 @@ func ParseMode(text string) (Mode, error) {
 	return Mode{by: byProgram, url: address}, nil
 }
 
-// String says the mode, and of the verifier's URL only which host it names: the rest may be secret.
+// String returns the mode, and only the host of the verifier's URL: the rest may be secret.
 func (m Mode) String() string {
 	switch m.by {
 	case byChecks:

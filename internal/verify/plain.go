@@ -8,12 +8,11 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxReason is how many characters of somebody else's words are kept.
+// maxReason is how many characters of a foreign text are kept.
 const maxReason = 280
 
-// plainLine makes one line that is safe to show of text that a program wrote: of it stays what can
-// be seen, and the joiners and direction marks that several scripts need. What was cut off is told
-// by an ellipsis.
+// plainLine returns one printable line of a text that a program wrote. It keeps the joiners and
+// direction marks that several scripts need, and marks a cut with an ellipsis.
 func plainLine(text string) string {
 	visible := strings.Map(func(r rune) rune {
 		switch {

@@ -18,7 +18,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/mission"
 )
 
-// What a verifier program's score does. Both numbers are part of the policy.
+// The bounds of a verifier program's score. Both are part of the policy.
 const (
 	acceptFrom  = 70
 	rejectBelow = 30
@@ -29,14 +29,14 @@ const (
 	maxAnswerBytes  = 64 << 10
 	maxHeaderBytes  = 64 << 10
 	defaultTimeout  = time.Minute
-	verifierCheck   = "verifier" // the name under which its answer is shown beside the checks
+	verifierCheck   = "verifier" // the name of its answer among the checks
 	answerMustBe    = "it must be one JSON object with a whole score from 0 to 100 and a reason to read; docs/verifier.md has the contract"
 )
 
-// program is the verifier program of the operator: where it is and how it is reached.
+// program is the verifier program of the operator.
 type program struct {
 	url     string
-	host    string // what may be told of the URL
+	host    string // the part of the URL that is not secret
 	client  *http.Client
 	timeout time.Duration
 }
@@ -50,8 +50,7 @@ func newProgram(config Config) program {
 	if config.Client != nil {
 		client = *config.Client
 	}
-	// Where a redirect leads is not what the operator configured, and the question holds links to
-	// media.
+	// A redirect would send links to media to a host that the operator did not configure.
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	p.client = &client
 	return p
@@ -60,7 +59,7 @@ func newProgram(config Config) program {
 func newTransport() http.RoundTripper {
 	transport, ok := http.DefaultTransport.(*http.Transport)
 	if !ok {
-		return http.DefaultTransport // somebody replaced it, and knows why
+		return http.DefaultTransport // the default transport was replaced
 	}
 	transport = transport.Clone()
 	transport.MaxResponseHeaderBytes = maxHeaderBytes
@@ -68,8 +67,8 @@ func newTransport() http.RoundTripper {
 	return transport
 }
 
-// question is what the verifier program is sent. Members are added in place; what one means never
-// changes under a version.
+// question is the request to the verifier program. New members may be added; the meaning of a
+// member never changes within a version.
 type question struct {
 	Version      int                      `json:"version"`
 	SubmissionID string                   `json:"submissionId"`
@@ -101,7 +100,7 @@ func newQuestion(in Input, examined Verdict, mediaURL, thumbnailURL string) ques
 	return q
 }
 
-// ask sends a question and reads the answer. Every failure of the program's is [ErrNoAnswer].
+// ask sends a question and reads the answer. Every failure of the program is [ErrNoAnswer].
 func (p program) ask(ctx context.Context, in Input, examined Verdict, link func() (mediaURL, thumbnailURL string)) (answer, error) {
 	mediaURL, thumbnailURL := link()
 	body, err := json.Marshal(newQuestion(in, examined, mediaURL, thumbnailURL))
@@ -127,12 +126,12 @@ func (p program) exchange(ctx context.Context, body []byte) (answer, error) {
 	request.Header.Set("User-Agent", "sortie")
 	response, err := p.client.Do(request)
 	if err != nil {
-		return answer{}, fmt.Errorf("%w; start it, or let people decide with --verification curate", withoutURL(err))
+		return answer{}, fmt.Errorf("%w; start it, or let operators decide (verification mode curate)", withoutURL(err))
 	}
 	defer response.Body.Close()
 	switch {
 	case response.StatusCode >= 300 && response.StatusCode <= 399:
-		return answer{}, errors.New("it redirects, which is not followed; give its final URL to --verification")
+		return answer{}, errors.New("it redirects, which is not followed; configure its final URL")
 	case response.StatusCode != http.StatusOK:
 		return answer{}, fmt.Errorf("it answered with status %d; its log should say why", response.StatusCode)
 	}
@@ -143,7 +142,7 @@ func (p program) exchange(ctx context.Context, body []byte) (answer, error) {
 	return readAnswer(text)
 }
 
-// withoutURL is the error without the URL that package http puts into it: it may hold a password.
+// withoutURL is the error without the URL that package http adds: it may hold a password.
 func withoutURL(err error) error {
 	if described := (*url.Error)(nil); errors.As(err, &described) {
 		return described.Err
@@ -151,14 +150,14 @@ func withoutURL(err error) error {
 	return err
 }
 
-// answer is what the verifier program thinks of a submission.
+// answer is the verifier program's answer.
 type answer struct {
 	score  int    // 0-100
 	reason string // one line
 }
 
-// readAnswer is strict about what decides over money and says nothing of what it read: a program
-// that fails may echo the links it was given.
+// readAnswer is strict, because the answer decides about money. Its errors hold nothing of the
+// text: a failing program may echo the links it was given.
 func readAnswer(text []byte) (answer, error) {
 	if len(text) > maxAnswerBytes {
 		return answer{}, fmt.Errorf("its answer has more than %d bytes; %s", maxAnswerBytes, answerMustBe)
@@ -167,12 +166,12 @@ func readAnswer(text []byte) (answer, error) {
 		Score  *float64 `json:"score"`
 		Reason *string  `json:"reason"`
 	}
-	// Both are asked for, so that an error in JSON is not taken for a verdict.
+	// Both members are required, so that an error in JSON is not read as a verdict.
 	switch err := strict.Unmarshal(text, &members); {
 	case err != nil, members.Score == nil, members.Reason == nil:
 		return answer{}, errors.New("its answer was not understood; " + answerMustBe)
 	case !(*members.Score >= 0 && *members.Score <= 100), *members.Score != math.Trunc(*members.Score):
-		// A program that counts from 0 to 1 must not have everything rejected.
+		// A program that scores from 0 to 1 must not have everything rejected.
 		return answer{}, fmt.Errorf("its score is %v; %s", *members.Score, answerMustBe)
 	}
 	given := answer{score: int(*members.Score), reason: plainLine(*members.Reason)}

@@ -53,7 +53,7 @@ func TestTheVerifiersScoreDecides(t *testing.T) {
 	} {
 		got, err := ask(t, saying(t, `{"score":`+text+`,"reason":"Seen.","model":"ignored"}`), links)
 		if err != nil || got.Status != want || got.Reason != "Seen." || got.Policy != "checks-3/http-70-30" || got.DuplicateOf != "" {
-			t.Errorf("%s: %+v, %v", text, got, err)
+			t.Errorf("score %s: got %+v, error %v, want status %s", text, got, err, want)
 		}
 		last := got.Checks[len(got.Checks)-1]
 		if isAccepted := want == sortie.SubmissionAccepted; len(got.Checks) != 12 || last != (sortie.SubmissionCheck{Name: "verifier", Passed: isAccepted, Reason: "Seen."}) {
@@ -90,7 +90,7 @@ func TestTheQuestion(t *testing.T) {
 	}
 }
 
-// hostileAnswers are none.
+// hostileAnswers are invalid answers.
 var hostileAnswers = map[string]string{
 	"nothing":                 "",
 	"white space":             " \n",
@@ -99,7 +99,7 @@ var hostileAnswers = map[string]string{
 	"a number":                "80",
 	"HTML":                    "<html>502 Bad Gateway</html>",
 	"cut off":                 `{"score":80,"reason":"x"`,
-	"something behind":        `{"score":80,"reason":"x"} {"score":0}`,
+	"two values":              `{"score":80,"reason":"x"} {"score":0}`,
 	"a byte order mark":       "\xef\xbb\xbf" + `{"score":80,"reason":"x"}`,
 	"a score twice":           `{"score":80,"score":0,"reason":"x"}`,
 	"a score twice, escaped":  `{"score":80,"\u0073core":0,"reason":"x"}`,
@@ -132,7 +132,7 @@ var hostileAnswers = map[string]string{
 	"reason a number":         `{"score":80,"reason":80}`,
 	"reason a list":           `{"score":80,"reason":["x"]}`,
 	"deep":                    strings.Repeat("[", 60_000),
-	"deep beside":             `{"score":80,"reason":"x","a":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + `}`,
+	"deep in another member":  `{"score":80,"reason":"x","a":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + `}`,
 	"one byte too long":       `{"score":80,"reason":"x"}` + strings.Repeat(" ", 64<<10-24),
 	"far too long":            `{"score":80,"reason":"` + strings.Repeat("x", 8<<20) + `"}`,
 }
@@ -155,12 +155,11 @@ func TestHostileAnswersAreNone(t *testing.T) {
 	}
 }
 
-// wantNoAnswer also holds the error to what may be told: not the links, not what is secret in the
-// URL, and briefly.
+// wantNoAnswer also checks that the error is short and holds neither links nor secrets of the URL.
 func wantNoAnswer(t *testing.T, got verify.Verdict, err error) {
 	t.Helper()
 	if !errors.Is(err, verify.ErrNoAnswer) || got.Status != "" {
-		t.Fatalf("%+v, %v", got, err)
+		t.Fatalf("got %+v, error %v, want %v and no status", got, err, verify.ErrNoAnswer)
 	}
 	for _, secret := range []string{"open-sesame", "url-secret", "password"} {
 		if strings.Contains(err.Error(), secret) {
@@ -210,8 +209,7 @@ func TestHostileServers(t *testing.T) {
 	}
 }
 
-// A redirect would take the links to where the operator did not send them, also with a client that
-// follows redirects.
+// Redirects are not followed, also with a client that follows redirects.
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	t.Parallel()
 	var visits atomic.Int32
@@ -225,7 +223,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 			got, err := verify.New(verify.Config{Mode: program(t, url), Client: client}).Check(t.Context(), goodPhoto(t), links)
 			wantNoAnswer(t, got, err)
 			if err != nil && !strings.Contains(err.Error(), "redirects") {
-				t.Errorf("%d: %v", status, err)
+				t.Errorf("status %d: got error %v, want one about redirects", status, err)
 			}
 		}
 	}
@@ -234,8 +232,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	}
 }
 
-// slow is a program that answers up to a point and then waits until its client is gone; a client
-// that stays would keep the server from closing.
+// slow is a program that answers up to a point and then waits until its client disconnects.
 func slow(t *testing.T, beginning string) (url string) {
 	t.Helper()
 	return answering(t, func(w http.ResponseWriter, r *http.Request) {
@@ -250,7 +247,7 @@ func slow(t *testing.T, beginning string) (url string) {
 
 func TestSlowAnswersAreNone(t *testing.T) {
 	t.Parallel()
-	for name, beginning := range map[string]string{"silent": "", "stops in the answer": `{"score":9`, "stops behind the answer": `{"score":99,"reason":"x"}`} {
+	for name, beginning := range map[string]string{"silent": "", "stops in the answer": `{"score":9`, "stops after the answer": `{"score":99,"reason":"x"}`} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			verifier := verify.New(verify.Config{Mode: program(t, slow(t, beginning)), Timeout: 50 * time.Millisecond})
@@ -283,7 +280,7 @@ func TestAVerifierThatIsAway(t *testing.T) {
 	verifier := verify.New(verify.Config{Mode: program(t, fmt.Sprintf("http://me:password@%s/?token=url-secret", away))})
 	got, err := verifier.Check(t.Context(), goodPhoto(t), links)
 	wantNoAnswer(t, got, err)
-	if !strings.Contains(err.Error(), away) || !strings.Contains(err.Error(), "--verification curate") {
+	if !strings.Contains(err.Error(), away) || !strings.Contains(err.Error(), "verification mode curate") {
 		t.Errorf("the error does not say who is away and what to do: %v", err)
 	}
 
@@ -319,7 +316,7 @@ func TestPlainLine(t *testing.T) {
 	}
 }
 
-// checkPlain holds a line to what every other text of the service is held to.
+// checkPlain checks that a line is printable.
 func checkPlain(t rapid.TB, line string) {
 	t.Helper()
 	if length := utf8.RuneCountInString(line); length > 280 || strings.ContainsFunc(line, unicode.IsControl) || !utf8.ValidString(line) {
@@ -360,7 +357,7 @@ func FuzzAnswer(f *testing.F) {
 		score, line, err := verify.ReadAnswer(text)
 		if err != nil {
 			if score != 0 || line != "" || len(err.Error()) > 300 {
-				t.Fatalf("%d, %q, %v", score, line, err)
+				t.Fatalf("got score %d, reason %q, error %v, want a short error alone", score, line, err)
 			}
 			return
 		}

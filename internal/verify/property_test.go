@@ -14,7 +14,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/verify"
 )
 
-// faults are ways in which a submission can go wrong, each noticed by one check.
+// faults are ways in which a submission can be wrong, each found by one check.
 var faults = []struct {
 	check   string
 	rejects bool
@@ -40,11 +40,11 @@ func onMedia(change func(*verify.Media)) func(*verify.Input) {
 	}
 }
 
-// better orders what can become of a submission.
+// better orders the statuses.
 var better = map[sortie.SubmissionStatus]int{sortie.SubmissionRejected: 0, sortie.SubmissionFlagged: 1, sortie.SubmissionAccepted: 2}
 
 // With any set of faults, and one more: the score stays within its bounds and never rises, the
-// status never gets better, and what must be rejected is.
+// status never improves, and what must be rejected is rejected.
 func TestMoreFaultsAreNeverBetter(t *testing.T) {
 	t.Parallel()
 	good := goodPhoto(t)
@@ -81,8 +81,8 @@ func TestMoreFaultsAreNeverBetter(t *testing.T) {
 	})
 }
 
-// Whatever the numbers are, there is a verdict with a score within its bounds, and nothing is
-// accepted that failed a check.
+// For any numbers there is a verdict with a score within its bounds, and nothing is accepted that
+// failed a check.
 func TestAnySubmissionGetsAVerdict(t *testing.T) {
 	t.Parallel()
 	photo, video := goodPhoto(t), goodVideo(t)
@@ -105,12 +105,12 @@ func TestAnySubmissionGetsAVerdict(t *testing.T) {
 		got := decide(t, verify.Auto, in)
 		isAccepted, passed := got.Status == sortie.SubmissionAccepted, failed(got) == nil
 		if got.Score < 0 || got.Score > 100 || isAccepted != passed || passed != (got.Score == 100) || got.Reason == "" {
-			t.Fatalf("%+v", got)
+			t.Fatalf("got verdict %+v, want a score of 0-100, a reason, and an acceptance exactly when all checks passed", got)
 		}
 	})
 }
 
-// anyNumber draws what may stand where a number should.
+// anyNumber draws text in place of a number.
 var anyNumber = rapid.Custom(func(t *rapid.T) json.Number {
 	if rapid.Bool().Draw(t, "odd") {
 		return json.Number(rapid.SampledFrom([]string{"", "NaN", "Inf", "-Infinity", "1e999", "0x1p4", "1_0", "52,5", " 1", "--1"}).Draw(t, "text"))

@@ -38,8 +38,7 @@ func documented(t *testing.T, language, beginning string) string {
 	return ""
 }
 
-// startReference builds and runs the program of the documentation, as it stands there, and gives
-// its URL.
+// startReference builds and runs the program of the documentation, and returns its URL.
 func startReference(t *testing.T) string {
 	t.Helper()
 	directory := t.TempDir()
@@ -83,7 +82,7 @@ func gray(light uint8) []byte {
 	return file.Bytes()
 }
 
-// The program of the documentation looks at pictures through the links it is given.
+// The program of the documentation reads pictures through the links.
 func TestTheDocumentedVerifier(t *testing.T) {
 	t.Parallel()
 	pictures := map[string][]byte{"/bright": gray(230), "/dim": gray(128), "/dark": gray(20), "/broken": []byte("no picture")}
@@ -103,18 +102,18 @@ func TestTheDocumentedVerifier(t *testing.T) {
 	} {
 		got, err := verifier.Check(t.Context(), goodPhoto(t), func() (string, string) { return media.URL + path, "" })
 		if err != nil || got.Status != want.Status || got.Score != want.Score || got.Reason != want.Reason || got.Policy != "checks-3/http-70-30" {
-			t.Errorf("%s: %+v, %v", path, got, err)
+			t.Errorf("%s: got %+v, error %v, want %+v", path, got, err, want)
 		}
 	}
 	for _, path := range []string{"/broken", "/gone"} {
 		if got, err := verifier.Check(t.Context(), goodPhoto(t), func() (string, string) { return media.URL + path, "" }); !errors.Is(err, verify.ErrNoAnswer) {
-			t.Errorf("%s: %+v, %v", path, got, err)
+			t.Errorf("%s: got %+v, error %v, want %v", path, got, err, verify.ErrNoAnswer)
 		}
 	}
 }
 
-// What the documentation shows is what is sent, to the order of the members, and what it shows as
-// an answer is one.
+// The documented request equals what is sent, in the order of its members, and the documented
+// answer is valid.
 func TestTheDocumentedExchange(t *testing.T) {
 	t.Parallel()
 	var want, got bytes.Buffer
@@ -129,7 +128,7 @@ func TestTheDocumentedExchange(t *testing.T) {
 		return "https://api.example.com/api/operator/media/sub_00000000000000000000000001/original?exp=1772374200&kid=1&sig=x", ""
 	})
 	if err != nil || verdict.Status != sortie.SubmissionAccepted || verdict.Score != 85 {
-		t.Fatalf("%+v, %v", verdict, err)
+		t.Fatalf("got verdict %+v, error %v, want accepted with score 85", verdict, err)
 	}
 	if sent := strings.ReplaceAll(got.String(), `\u0026`, "&"); sent != want.String() {
 		t.Errorf("documented is %s\nsent was %s", want.String(), sent)

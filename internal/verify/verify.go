@@ -12,18 +12,17 @@ import (
 	"github.com/sortie-labs/sortie/internal/mission"
 )
 
-// ErrNoAnswer is in the error of a check whose verifier program could not be reached, or answered
-// something that is no answer. Ask again later; [Verifier.WithoutAnswer] is what is left when that
-// did not help.
+// ErrNoAnswer is in the error of a check whose verifier program could not be reached or gave an
+// invalid answer. Retry later; after too many tries use [Verifier.WithoutAnswer].
 var ErrNoAnswer = errors.New("the verifier gave no answer")
 
-// Input is all that is known about a submission whose file has been uploaded.
+// Input is what is known about a submission whose file has been uploaded.
 type Input struct {
 	SubmissionID string
 	MissionID    string
 	Mission      mission.Normalized
-	OpensAt      time.Time // of the mission: submissions are captured from here
-	EndsAt       time.Time // until just before here
+	OpensAt      time.Time // submissions are captured from this time on
+	EndsAt       time.Time // submissions are captured before this time
 
 	Location     sortie.Location // as declared
 	CapturedAt   time.Time       // as declared
@@ -31,10 +30,10 @@ type Input struct {
 
 	UploadedAt   time.Time
 	UploadedHash sortie.Hash
-	Media        *Media   // what was found in the file; nil when it was refused or not looked at
-	Problem      *Problem // why it was refused; beside Media, why it is in doubt
+	Media        *Media   // what was found in the file; nil when it was refused or not read
+	Problem      *Problem // why it was refused or, with Media, why it is in doubt
 
-	ClockInDoubt bool // UploadedAt, OpensAt and EndsAt may be those of a wrong clock
+	ClockInDoubt bool // UploadedAt, OpensAt and EndsAt may be wrong
 
 	ExactDuplicate string // the id of an earlier submission of the same bytes; empty when there is none
 	NearDuplicate  string // the id of an earlier submission that looks the same
@@ -45,43 +44,43 @@ type Media struct {
 	Kind          sortie.MediaType
 	Width, Height int // as shown
 	Duration      time.Duration
-	CapturedAt    *time.Time            // as the file says; nil when it says nothing
-	ZoneUnknown   bool                  // CapturedAt is a wall clock's reading in an unknown zone, written as if it were UTC
-	Place         *mission.MicroDegrees // as the file says
+	CapturedAt    *time.Time            // by the file's metadata; nil when it has none
+	ZoneUnknown   bool                  // CapturedAt is local time in an unknown zone, as if it were UTC
+	Place         *mission.MicroDegrees // by the file's metadata
 }
 
-// Problem is why a file was refused or is in doubt, in words for the person who sent it.
+// Problem is why a file was refused or is in doubt. The contributor reads the message.
 type Problem struct{ Code, Message string }
 
-// Verdict is what becomes of a submission.
+// Verdict is the decision about a submission.
 type Verdict struct {
 	Status      sortie.SubmissionStatus // accepted, flagged or rejected
 	Score       int                     // 0-100
 	Reason      string
-	Checks      []sortie.SubmissionCheck // all of them, in the same order; then the verifier program's word, if it was asked
+	Checks      []sortie.SubmissionCheck // all checks in order, then the verifier program's answer, if it was asked
 	Policy      string                   // the version of the rules, and the mode
 	DuplicateOf string                   // the id of the submission it repeats; empty when there is none
 }
 
-// Config says how submissions are decided. The zero value lets a person decide.
+// Config configures a verifier. With the zero value a person decides.
 type Config struct {
 	Mode    Mode
-	Client  *http.Client  // that reaches the verifier program; one with bounded headers, if nil. Redirects are never followed
-	Timeout time.Duration // of one question to the verifier program; a minute, if 0
+	Client  *http.Client  // for the verifier program; nil: a client with bounded headers. Redirects are not followed
+	Timeout time.Duration // of a request to the verifier program; 0: a minute
 }
 
-// Verifier decides about submissions. It is safe for use by many at once.
+// Verifier decides about submissions. It is safe for concurrent use.
 type Verifier struct {
 	mode    Mode
 	program program
 }
 
-// New makes a verifier.
+// New returns a verifier.
 func New(config Config) *Verifier {
 	return &Verifier{mode: config.Mode, program: newProgram(config)}
 }
 
-// Policy names the version of the rules and the mode, as verdicts carry it.
+// Policy returns the version of the rules and the mode, as in verdicts.
 func (v *Verifier) Policy() string {
 	switch v.mode.by {
 	case byChecks:
@@ -92,15 +91,14 @@ func (v *Verifier) Policy() string {
 	return checksVersion + "/curate"
 }
 
-// Check decides about a submission. It calls link only when the verifier program is asked: what it
-// gives (the second is empty for media without a thumbnail) lets everybody who has it see the
-// media.
+// Check decides about a submission. It calls link only to ask the verifier program: the links give
+// access to the media; the second is empty for media without a thumbnail.
 //
-// A file that is not the declared one need not be looked at: with neither Media nor Problem the
-// verdict is a rejection.
+// A file that is not the declared one need not be read: with neither Media nor Problem the verdict
+// is a rejection.
 //
-// The error is [ErrNoAnswer] when the verifier program gave no verdict; any other error says what
-// is missing in the input.
+// It fails with [ErrNoAnswer] when the verifier program gave no verdict, and otherwise when the
+// input is incomplete.
 func (v *Verifier) Check(ctx context.Context, in Input, link func() (mediaURL, thumbnailURL string)) (Verdict, error) {
 	verdict, err := v.examine(in)
 	if err != nil || verdict.Status != "" {
@@ -121,8 +119,8 @@ func (v *Verifier) Check(ctx context.Context, in Input, link func() (mediaURL, t
 	return verdict, nil
 }
 
-// WithoutAnswer decides about a submission that [Verifier.Check] gave no verdict on for too long:
-// what passes the checks waits for a person in every mode.
+// WithoutAnswer decides about a submission for which [Verifier.Check] had no verdict for too long:
+// if it passes the checks, it waits for a person.
 func (v *Verifier) WithoutAnswer(in Input) (Verdict, error) {
 	verdict, err := v.examine(in)
 	if err != nil || verdict.Status != "" {
@@ -140,12 +138,11 @@ const (
 	waits     = "; waits for a person"
 )
 
-// examine holds a submission against the checks. The verdict has no status when all passed: then
-// the mode decides.
+// examine runs the checks. The verdict has no status when all passed: then the mode decides.
 func (v *Verifier) examine(in Input) (Verdict, error) {
 	isDeclared := in.UploadedHash == in.DeclaredHash
 	if in.Media == nil && in.Problem == nil && isDeclared {
-		return Verdict{}, fmt.Errorf("check submission %s: its file was not looked at; take it in first", in.SubmissionID)
+		return Verdict{}, fmt.Errorf("check submission %s: its file was not read", in.SubmissionID)
 	}
 	verdict := Verdict{Policy: v.Policy(), DuplicateOf: in.ExactDuplicate}
 	if verdict.DuplicateOf == "" {
@@ -153,12 +150,12 @@ func (v *Verifier) examine(in Input) (Verdict, error) {
 	}
 	var rejecting, flagging []string
 	for _, check := range checks {
-		passed, reason := check.judge(in)
-		verdict.Checks = append(verdict.Checks, sortie.SubmissionCheck{Name: check.name, Passed: passed, Reason: reason})
+		found, reason := check.judge(in)
+		verdict.Checks = append(verdict.Checks, sortie.SubmissionCheck{Name: check.name, Passed: found == passed, Reason: reason})
 		switch {
-		case passed:
+		case found == passed:
 			verdict.Score += check.weight
-		case strings.HasPrefix(reason, notChecked): // why not, another check has said
+		case found == notChecked:
 		case check.rejects(in):
 			rejecting = append(rejecting, reason)
 		default:

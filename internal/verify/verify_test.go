@@ -36,13 +36,13 @@ func TestWhoDecidesAboutWhatPassed(t *testing.T) {
 				t.Errorf("%s, without an answer: %+v, %v", c.mode, late, err)
 			}
 			if got.Status != c.status || got.Score != 100 || got.Reason != c.reason || got.Policy != c.policy || got.DuplicateOf != "" || failed(got) != nil {
-				t.Errorf("%s: %+v", c.mode, got)
+				t.Errorf("mode %s: got %+v, want %s with reason %q and policy %s", c.mode, got, c.status, c.reason, c.policy)
 			}
 		}
 	}
 }
 
-// What the checks refuse is not shown to a person, nor to the verifier program.
+// Submissions that the checks refuse are shown neither to a person nor to the verifier program.
 func TestTheChecksDecideFirstInEveryMode(t *testing.T) {
 	t.Parallel()
 	rejected, flagged := goodPhoto(t), goodPhoto(t)
@@ -79,8 +79,7 @@ func TestAFileThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-// A file that was taken in and of which no picture could be made is nobody's to reject or to accept
-// but a person's.
+// A file without a thumbnail is neither rejected nor accepted automatically: a person decides.
 func TestAFileInDoubt(t *testing.T) {
 	t.Parallel()
 	in := goodVideo(t)
@@ -89,7 +88,7 @@ func TestAFileInDoubt(t *testing.T) {
 		got := decide(t, mode, in)
 		if got.Status != sortie.SubmissionFlagged || got.Score != 85 || !slices.Equal(failed(got), []string{"readable"}) ||
 			got.Reason != "the file is in doubt: no picture of it can be shown; waits for a person" {
-			t.Errorf("%s: %+v", mode, got)
+			t.Errorf("mode %s: got %+v, want flagged with score 85", mode, got)
 		}
 	}
 	in.Location.Lat, in.Mission = "53", normalized(t, photoMission) // other faults count as ever
@@ -98,7 +97,7 @@ func TestAFileInDoubt(t *testing.T) {
 	}
 }
 
-// Another file than the declared one is not worth looking at.
+// A file that is not the declared one is not read.
 func TestAFileThatIsNotTheDeclaredOne(t *testing.T) {
 	t.Parallel()
 	seen, unseen := goodPhoto(t), goodPhoto(t)
@@ -122,7 +121,7 @@ func TestAFileThatIsNotTheDeclaredOne(t *testing.T) {
 	}
 }
 
-// The declared file must have been looked at: a mistake of the service's must not reject anybody.
+// The declared file must have been read: an error of the service must not reject a submission.
 func TestWithoutALookThereIsNoVerdict(t *testing.T) {
 	t.Parallel()
 	in := goodPhoto(t)
@@ -130,7 +129,7 @@ func TestWithoutALookThereIsNoVerdict(t *testing.T) {
 	for _, mode := range []verify.Mode{verify.Curate, verify.Auto} {
 		verifier := verify.New(verify.Config{Mode: mode})
 		if got, err := verifier.Check(t.Context(), in, noLink); err == nil || got.Status != "" {
-			t.Errorf("%s: %+v, %v", mode, got, err)
+			t.Errorf("mode %s: got %+v, error %v, want an error and no status", mode, got, err)
 		}
 		if got, err := verifier.WithoutAnswer(in); err == nil || got.Status != "" {
 			t.Errorf("%s, without an answer: %+v, %v", mode, got, err)
@@ -149,7 +148,7 @@ func TestEveryFailureIsInTheReason(t *testing.T) {
 	in.Media.Width, in.Media.Kind = 20_000, sortie.MediaVideo
 	got := decide(t, verify.Auto, in)
 	if want := "the file is a video, the mission asks for a photo; the file has 20000 by 3000 pixels, at most 16384 on each side are taken"; got.Reason != want {
-		t.Errorf("two that reject beside two that flag: %q", got.Reason)
+		t.Errorf("two checks that reject and two that flag: got reason %q, want %q", got.Reason, want)
 	}
 	for _, check := range got.Checks { // contributors read them
 		if strings.Contains(check.Reason, "sub_") {
@@ -158,7 +157,7 @@ func TestEveryFailureIsInTheReason(t *testing.T) {
 	}
 }
 
-// Clients know checks by their names and places.
+// Clients rely on the names and the order of the checks.
 func TestTheChecksAreAlwaysTheSame(t *testing.T) {
 	t.Parallel()
 	want := []string{
@@ -191,7 +190,7 @@ func TestParseMode(t *testing.T) {
 	} {
 		mode, err := verify.ParseMode(text)
 		if err != nil || mode.String() != shown {
-			t.Errorf("%s: %s, %v", text, mode, err)
+			t.Errorf("ParseMode(%s): got %s, error %v, want %s", text, mode, err, shown)
 		}
 	}
 	for _, text := range []string{
@@ -201,7 +200,7 @@ func TestParseMode(t *testing.T) {
 	} {
 		mode, err := verify.ParseMode(text)
 		if err == nil || mode != verify.Curate || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%q: %s, %v", text, mode, err)
+			t.Errorf("ParseMode(%q): got %s, error %v, want an error without the secret", text, mode, err)
 		}
 	}
 }

@@ -137,14 +137,14 @@ func (c *chain) wantCode(address sortie.Address) {
 	}
 }
 
-// call is the eth_call that the service would give to the verifier.
+// call is the eth_call that the service gives to the verifier.
 func (c *chain) call(ctx context.Context, data []byte, gas uint64) ([]byte, error) {
 	return c.client.CallContract(ctx, ethereum.CallMsg{
 		From: common.HexToAddress("0x00000000000000000000000000000000c0ffee00"), Gas: gas, Data: data,
 	}, nil)
 }
 
-// undeployed is the address at which the factory would put a contract.
+// undeployed returns the address at which the factory would create a contract.
 func (c *chain) undeployed(code []byte) sortie.Address {
 	return sortie.Address(crypto.CreateAddress2(common.Address(c.factory), [32]byte{}, crypto.Keccak256(code)))
 }
@@ -156,7 +156,7 @@ var (
 	abiNumber, _  = abi.NewType("uint256", "", nil)
 )
 
-// encode is the ABI encoding of a call of the named function.
+// encode returns the ABI encoding of a call of the named function.
 func encode(t testing.TB, signature string, kinds []abi.Type, values ...any) []byte {
 	t.Helper()
 	var arguments abi.Arguments
@@ -178,7 +178,7 @@ func deployCall(t testing.TB, code []byte) []byte {
 	return encode(t, "deploy(bytes,bytes32)", []abi.Type{abiBytes, abiWord}, code, [32]byte{})
 }
 
-// wrap is the ERC-6492 wrapper around a signature.
+// wrap returns the ERC-6492 wrapper of a signature.
 func wrap(t testing.TB, factory sortie.Address, calldata, signature []byte) sortie.Bytes {
 	t.Helper()
 	packed := encode(t, "", []abi.Type{abiAddress, abiBytes, abiBytes}, common.Address(factory), calldata, signature)

@@ -10,80 +10,82 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/lru"
 
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/contracts"
 	"github.com/sortie-labs/sortie/contracts/bind/signaturevalidator"
 )
 
-// Caller runs an eth_call on the newest block of the funding chain: no `to`, so that data is run as
-// creation code; the given gas limit; a `from` that is not the zero address. It returns what the
-// code returned, ends when ctx does, and gives an error whenever the node gave no result. The error
-// is for the log: it must not hold a node's URL with its credentials.
+// Caller runs an eth_call on the newest block of the funding chain: without `to`, so that data is
+// run as creation code; with the given gas limit; with a `from` that is not the zero address. It
+// returns the result of the code, or an error if the node gave no result. It ends when ctx does.
+// The error is logged, so it must not contain a node's URL with its credentials.
 type Caller func(ctx context.Context, data []byte, gas uint64) ([]byte, error)
 
 const (
-	// callGas pays for a check. The dearest honest one deploys an account (a Safe or an ERC-4337
-	// account: 0.3 to 0.6 million) and verifies a passkey in Solidity (0.3 million); 8 KiB of
-	// signature cost up to 0.35 million as data. A loop that burns all of it keeps a node busy for
-	// some ten milliseconds. Above 2^24 nodes refuse.
+	// callGas is the gas of a check. The most expensive honest check deploys an account (a Safe or
+	// an ERC-4337 account: 0.3 to 0.6 million) and verifies a passkey in Solidity (0.3 million);
+	// 8 KiB of signature cost up to 0.35 million as data. A loop that burns all of it keeps a node
+	// busy for about ten milliseconds. Nodes refuse more than 2^24.
 	callGas = 3_000_000
 
-	// callTimeout is short: a client waits for it.
+	// callTimeout is short, because a client waits for the call.
 	callTimeout = 3 * time.Second
 
 	defaultMaxCalls    = 32
 	defaultMaxVerdicts = 8192
 )
 
-// errUnavailable says that a question was not decided.
-var errUnavailable = errors.New("contract wallet not asked")
+// errUnavailable means that a signature could not be checked.
+var errUnavailable = errors.New("contract wallet not checked")
 
-// question is what a contract wallet is asked: do you accept this signature of this hash?
-type question struct {
+// query is a check of a contract wallet: does it accept this signature of this digest?
+type query struct {
 	wallet    sortie.Address
 	digest    sortie.Hash
 	signature []byte
 }
 
-// questionID stands for a question. It is a cryptographic hash of the whole of it, because a
-// remembered "yes" lets somebody in.
-type questionID [sha256.Size]byte
+// queryID identifies a query. It is a cryptographic hash of all its fields, because a cached
+// verdict authenticates a client.
+type queryID [sha256.Size]byte
 
-func (q question) id() questionID {
+func (q query) id() queryID {
 	hash := sha256.New()
 	hash.Write(q.wallet[:])
 	hash.Write(q.digest[:])
 	hash.Write(q.signature) // last, because its length varies
-	return questionID(hash.Sum(nil))
+	return queryID(hash.Sum(nil))
 }
 
-// dependsOnChain reports a question whose answer may change from no to yes in the next block: with
-// an empty signature the wallet is asked whether it has approved the digest on chain (Safe's
-// SignMessageLib). A no to it is not remembered.
-func (q question) dependsOnChain() bool { return len(q.signature) == 0 }
+// dependsOnChain reports whether the next block may change the verdict from refused to accepted: an
+// empty signature means that the wallet approved the digest on chain (Safe's SignMessageLib). Such
+// a refusal is not cached.
+func (q query) dependsOnChain() bool { return len(q.signature) == 0 }
 
 var validator = signaturevalidator.NewSignatureValidator()
 
-// callData is the validator's creation code with the question behind it.
-func (q question) callData() []byte {
+// callData returns the validator's creation code followed by the query.
+func (q query) callData() []byte {
 	return contracts.SignatureValidator.CreateWith(validator.PackConstructor(common.Address(q.wallet), q.digest, q.signature))
 }
 
-// verdict is the validator's answer about a signature: the bits of SignatureValidator.sol.
+// verdict is the validator's result: the bits of SignatureValidator.sol.
 type verdict byte
 
 const (
 	refused  verdict = 0
 	accepted verdict = 1 << 0 // the account's code accepts the signature
-	// delegated marks a key's account with delegated code (EIP-7702). Its code is whatever its
-	// delegate says.
+	// delegated marks a key's account with delegated code (EIP-7702). The delegate decides what its
+	// code accepts.
 	delegated verdict = 1 << 1
 
 	allVerdicts = accepted | delegated
 )
 
-// contractChecks asks contract wallets: each question once, a bounded number at a time.
+// contractChecks checks signatures of contract wallets. Equal queries share one call, and the
+// number of concurrent calls is bounded.
 type contractChecks struct {
 	call     Caller
 	maxCalls int
@@ -91,18 +93,18 @@ type contractChecks struct {
 	calls, remembered atomic.Uint64
 
 	mu       sync.Mutex
-	running  map[questionID]*check // at most maxCalls
-	verdicts verdicts
+	running  map[queryID]*check // at most maxCalls
+	verdicts lru.BasicLRU[queryID, verdict]
 }
 
-// check is one question on its way. verdict and err are set before done is closed and never after.
+// check is a running query. verdict and err are set before done is closed.
 type check struct {
 	done    chan struct{}
 	verdict verdict
 	err     error
 }
 
-// decided are the checks whose answer is remembered, by verdict.
+// decided are finished checks, by verdict.
 var decided = func() (checks [allVerdicts + 1]*check) {
 	done := make(chan struct{})
 	close(done)
@@ -122,22 +124,25 @@ func newContractChecks(call Caller, maxCalls, maxVerdicts int) *contractChecks {
 	return &contractChecks{
 		call:     call,
 		maxCalls: maxCalls,
-		running:  make(map[questionID]*check),
-		verdicts: newVerdicts(maxVerdicts),
+		running:  make(map[queryID]*check),
+		verdicts: lru.NewBasicLRU[queryID, verdict](maxVerdicts),
 	}
 }
 
-// ask answers a question. allow decides whether it may cost a call. An undecided question gives
-// errUnavailable.
-func (c *contractChecks) ask(ctx context.Context, q question, allow func() error) (verdict, error) {
+// check returns the verdict of a query. It calls allow before the query causes a call. It fails
+// with errUnavailable if there is no verdict.
+//
+// The cache does not expire: the clock window is checked before, so that the verdict of an expired
+// signature is never read.
+func (c *contractChecks) check(ctx context.Context, q query, allow func() error) (verdict, error) {
 	if c.call == nil {
 		return refused, fmt.Errorf("%w: no node is configured", errUnavailable)
 	}
 	id := q.id()
 	current := c.find(id)
 	if current == nil {
-		// Asked outside the lock, and before anything is shared: being turned away is about this
-		// client alone.
+		// Called without the lock, and before the check is shared: a refusal concerns this client
+		// only.
 		if err := allow(); err != nil {
 			return refused, err
 		}
@@ -159,23 +164,23 @@ func (c *contractChecks) ask(ctx context.Context, q question, allow func() error
 	}
 }
 
-// find gives the decided or running check of a question, nil if there is none.
-func (c *contractChecks) find(id questionID) *check {
+// find returns the finished or running check of a query, or nil.
+func (c *contractChecks) find(id queryID) *check {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.findLocked(id)
 }
 
-func (c *contractChecks) findLocked(id questionID) *check {
-	if known, found := c.verdicts.get(id); found {
+func (c *contractChecks) findLocked(id queryID) *check {
+	if known, found := c.verdicts.Get(id); found {
 		return decided[known]
 	}
 	return c.running[id]
 }
 
-// findOrBegin gives the check of a question, and whether the caller has to run it. Nil: too many
-// run already.
-func (c *contractChecks) findOrBegin(id questionID) (current *check, mine bool) {
+// findOrBegin returns the check of a query, and whether the caller has to run it. It returns nil if
+// maxCalls checks are running.
+func (c *contractChecks) findOrBegin(id queryID) (current *check, mine bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if current := c.findLocked(id); current != nil {
@@ -189,15 +194,15 @@ func (c *contractChecks) findOrBegin(id questionID) (current *check, mine bool) 
 	return current, true
 }
 
-// run makes the call. It goes on when its own client leaves, because others may wait for it, and
-// because a client that leaves early should not get another call for free.
-func (c *contractChecks) run(ctx context.Context, id questionID, current *check, q question) {
-	defer func() { // deferred, so that a panic on the way leaves nobody waiting
+// run makes the call. It continues when its client disconnects, because others may wait for it, and
+// because a client that disconnects must not get another call for free.
+func (c *contractChecks) run(ctx context.Context, id queryID, current *check, q query) {
+	defer func() { // also after a panic: other clients may wait
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		delete(c.running, id)
 		if current.err == nil && (current.verdict&accepted != 0 || !q.dependsOnChain()) {
-			c.verdicts.put(id, current.verdict)
+			c.verdicts.Add(id, current.verdict)
 		}
 		close(current.done)
 	}()
@@ -212,11 +217,10 @@ func (c *contractChecks) run(ctx context.Context, id questionID, current *check,
 	current.verdict, current.err = parseVerdict(answer)
 }
 
-// parseVerdict reads the validator's answer. Anything but a word of the known bits did not come
-// from the validator.
+// parseVerdict parses the validator's result. It refuses everything but a word of the known bits.
 func parseVerdict(answer []byte) (verdict, error) {
 	if len(answer) == 32 && [31]byte(answer[:31]) == [31]byte{} && verdict(answer[31]) <= allVerdicts {
 		return verdict(answer[31]), nil
 	}
-	return refused, fmt.Errorf("%w: the node answered %d bytes, %.40x, want a word from 0 to %d", errUnavailable, len(answer), answer, allVerdicts)
+	return refused, fmt.Errorf("%w: the node returned %d bytes, %.40x, want a word from 0 to %d", errUnavailable, len(answer), answer, allVerdicts)
 }

@@ -14,12 +14,12 @@ import (
 	"github.com/sortie-labs/sortie/internal/wallet"
 )
 
-func chainDoor(t testing.TB, c *chain) door {
+func chainServer(t testing.TB, c *chain) testServer {
 	t.Helper()
-	return openDoor(t, wallet.Config{PublicURLs: []string{publicURL}, Call: c.call})
+	return newTestServer(t, wallet.Config{PublicURLs: []string{publicURL}, Call: c.call})
 }
 
-// signatureOf is a key's signature of the list request of a wallet.
+// signatureOf returns a key's signature of the list request of a wallet.
 func signatureOf(key *sortie.Key, wallet sortie.Address) sortie.Bytes {
 	return key.SignDigest(claiming(wallet).request(publicURL).Digest())
 }
@@ -72,7 +72,7 @@ func TestContractWallets(t *testing.T) {
 		{"plain account, wrapped own signature", creator.Address(), carrying(creator.Address(), wrap(t, c.factory, deploy, signatureOf(creator, creator.Address()))), false},
 		{"the token as wallet", c.token, carrying(c.token, signatureOf(owner, c.token)), false},
 		{"a contract without ERC-1271 as wallet", c.factory, carrying(c.factory, signatureOf(owner, c.factory)), false},
-		{"a wallet that anybody can open, opened by the wrapper", c.wallets["OpenableWallet"], carrying(c.wallets["OpenableWallet"],
+		{"a wallet that any caller can open, opened by the wrapper", c.wallets["OpenableWallet"], carrying(c.wallets["OpenableWallet"],
 			wrap(t, c.wallets["OpenableWallet"], encode(t, "open()", nil), garbage)), false},
 		{"an answer of four bytes", c.wallets["ShortAnswerWallet"], carrying(c.wallets["ShortAnswerWallet"], garbage), false},
 		{"an answer of true", c.wallets["TrueWallet"], carrying(c.wallets["TrueWallet"], garbage), false},
@@ -83,7 +83,7 @@ func TestContractWallets(t *testing.T) {
 	for _, test := range cases {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			got := chainDoor(t, c).send(t, test.message.String())
+			got := chainServer(t, c).send(t, test.message.String())
 			if test.accepted {
 				wantAccepted(t, got, test.wallet)
 			} else {
@@ -114,9 +114,9 @@ func TestDelegatedAccounts(t *testing.T) {
 		for allow, accepted := range map[bool]bool{false: test.byDefault, true: test.allowed} {
 			t.Run(fmt.Sprintf("%s, allowed %t", test.name, allow), func(t *testing.T) {
 				t.Parallel()
-				door := openDoor(t, wallet.Config{PublicURLs: []string{publicURL}, Call: c.call, AllowDelegated: allow})
+				server := newTestServer(t, wallet.Config{PublicURLs: []string{publicURL}, Call: c.call, AllowDelegated: allow})
 				for _, time := range []string{"asked", "remembered"} {
-					got := door.send(t, test.message.String())
+					got := server.send(t, test.message.String())
 					if accepted {
 						wantAccepted(t, got, test.wallet)
 						continue
@@ -135,14 +135,14 @@ func TestDelegatedAccounts(t *testing.T) {
 func TestADelegatedKeyNeedsNoNode(t *testing.T) {
 	t.Parallel()
 	c := openChain()
-	door := chainDoor(t, c)
-	wantAccepted(t, door.send(t, claiming(c.yesKey.Address()).signedBy(c.yesKey).String()), c.yesKey.Address())
-	if stats := door.verifier.Stats(); stats != (wallet.Stats{Plain: 1}) {
+	server := chainServer(t, c)
+	wantAccepted(t, server.send(t, claiming(c.yesKey.Address()).signedBy(c.yesKey).String()), c.yesKey.Address())
+	if stats := server.verifier.Stats(); stats != (wallet.Stats{Plain: 1}) {
 		t.Errorf("counters %+v", stats)
 	}
 }
 
-// Wallets that burn, bomb or break are a quick no.
+// Hostile wallets are refused quickly.
 func TestHostileWalletsAreRefusedFast(t *testing.T) {
 	t.Parallel()
 	c := openChain()
@@ -156,13 +156,13 @@ func TestHostileWalletsAreRefusedFast(t *testing.T) {
 	}
 	for name, m := range hostile {
 		t.Run(name, func(t *testing.T) {
-			door := chainDoor(t, c)
+			server := chainServer(t, c)
 			start := time.Now()
-			wantRefused(t, door.send(t, m.String()), sortie.CodeInvalidSignature)
+			wantRefused(t, server.send(t, m.String()), sortie.CodeInvalidSignature)
 			if took := time.Since(start); took > time.Minute {
 				t.Errorf("took %s", took)
 			}
-			if stats := door.verifier.Stats(); stats.Calls != 1 {
+			if stats := server.verifier.Stats(); stats.Calls != 1 {
 				t.Errorf("counters %+v", stats)
 			}
 		})
@@ -170,7 +170,7 @@ func TestHostileWalletsAreRefusedFast(t *testing.T) {
 }
 
 // A factory that burns most of the gas and a wallet that burns the rest may leave too little even
-// for "no". The node then gives no result: that is not a yes, and it is not remembered.
+// for a refusal. The node then gives no result: that is not accepted, and not cached.
 func TestGasBurntTwiceIsNeverAYes(t *testing.T) {
 	t.Parallel()
 	c := openChain()
@@ -180,7 +180,7 @@ func TestGasBurntTwiceIsNeverAYes(t *testing.T) {
 		t.Run(fmt.Sprint(leave), func(t *testing.T) {
 			t.Parallel()
 			burn := encode(t, "deployThenBurn(bytes,bytes32,uint256)", []abi.Type{abiBytes, abiWord, abiNumber}, code, [32]byte{}, big.NewInt(leave))
-			got := chainDoor(t, c).send(t, carrying(notYet, wrap(t, c.factory, burn, make([]byte, 65))).String())
+			got := chainServer(t, c).send(t, carrying(notYet, wrap(t, c.factory, burn, make([]byte, 65))).String())
 			if got.code() != sortie.CodeInvalidSignature && got.code() != sortie.CodeSignatureVerificationUnavailable {
 				t.Errorf("got %d %v", got.status, got.Error)
 			}
@@ -191,7 +191,7 @@ func TestGasBurntTwiceIsNeverAYes(t *testing.T) {
 	}
 }
 
-// The gas of a check pays for the longest signature there may be.
+// The gas of a check is enough for the longest signature.
 func TestTheLongestSignatureIsAffordable(t *testing.T) {
 	t.Parallel()
 	c := openChain()
@@ -200,5 +200,5 @@ func TestTheLongestSignatureIsAffordable(t *testing.T) {
 	for i := range longest {
 		longest[i] = 0xff
 	}
-	wantAccepted(t, chainDoor(t, c).send(t, carrying(yes, longest).String()), yes)
+	wantAccepted(t, chainServer(t, c).send(t, carrying(yes, longest).String()), yes)
 }

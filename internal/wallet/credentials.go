@@ -10,19 +10,19 @@ import (
 )
 
 // MaxSignatureBytes bounds a signature. The longest in use, a passkey signature in an ERC-6492
-// wrapper with the set-up of a multi-owner account, has about 2 KiB. A server that reads less than
-// 17 KiB of headers sets a lower bound.
+// wrapper with the deployment of a multi-owner account, has about 2 KiB. A server that reads less
+// than 17 KiB of headers sets a lower bound.
 const MaxSignatureBytes = 8 << 10
 
-// credentials are the three wallet headers, well-formed but not yet believed.
+// credentials are the three wallet headers, well-formed but not yet verified.
 type credentials struct {
 	wallet        sortie.Address
-	walletText    string // as sent; it is part of what was signed
+	walletText    string // as sent; it is part of the signed text
 	timestampText string
 	signature     []byte
 }
 
-// readCredentials reads the headers of a request. Codes: missing_auth_headers,
+// readCredentials parses the headers of a request. It fails with missing_auth_headers or
 // invalid_auth_headers.
 func readCredentials(header http.Header) (credentials, error) {
 	wallets, timestamps, signatures := header[sortie.HeaderWallet], header[sortie.HeaderTimestamp], header[sortie.HeaderSignature]
@@ -30,7 +30,7 @@ func readCredentials(header http.Header) (credentials, error) {
 		return credentials{}, missingHeaders(header)
 	}
 	if len(wallets) > 1 || len(timestamps) > 1 || len(signatures) > 1 {
-		return credentials{}, invalidHeader("a wallet header came more than once: send each of the three exactly once")
+		return credentials{}, invalidHeader("a wallet header appears more than once: send each of the three exactly once")
 	}
 	wallet, err := parseWallet(wallets[0])
 	if err != nil {
@@ -68,20 +68,20 @@ func parseWallet(text string) (sortie.Address, error) {
 		return sortie.Address{}, invalidHeader("%s: %v", sortie.HeaderWallet, err)
 	}
 	if isReserved(wallet) {
-		return sortie.Address{}, invalidHeader("%s: %s is no wallet: it is the zero address or one the chain keeps for built-in contracts",
+		return sortie.Address{}, invalidHeader("%s: %s is not a wallet: it is the zero address or reserved for built-in contracts",
 			sortie.HeaderWallet, text)
 	}
 	return wallet, nil
 }
 
-// isReserved reports addresses below 0x10000: the zero address, the precompiles (0x01 to 0x11,
-// 0x100) and the system contracts of rollups. No key leads there, and a precompile answers calls in
-// ways no wallet means.
+// isReserved reports whether an address is below 0x10000: the zero address, the precompiles (0x01
+// to 0x11, 0x100) and the system contracts of rollups. They have no keys, and the result of a
+// precompile could be mistaken for that of a wallet.
 func isReserved(address sortie.Address) bool {
 	return [18]byte(address[:18]) == [18]byte{}
 }
 
-// isTimestamp reports 10 or 13 ASCII digits. Such a number fits an int64.
+// isTimestamp reports whether the text is 10 or 13 ASCII digits. Such a number fits an int64.
 func isTimestamp(text string) bool {
 	if len(text) != 10 && len(text) != 13 {
 		return false
@@ -94,7 +94,7 @@ func isTimestamp(text string) bool {
 	return true
 }
 
-// signedAt is the timestamp as a time.
+// signedAt returns the timestamp as a time.
 func (c credentials) signedAt() (time.Time, bool) {
 	claimed, err := strconv.ParseInt(c.timestampText, 10, 64)
 	if err != nil {
@@ -106,8 +106,8 @@ func (c credentials) signedAt() (time.Time, bool) {
 	return time.Unix(claimed, 0), true
 }
 
-// checkClock compares the timestamp with the service's clock in the timestamp's own unit: a client
-// that counts seconds has dropped the fraction, so the service drops it too. Code:
+// checkClock compares the timestamp with the service's clock, in the timestamp's unit: a client
+// that sends seconds has dropped the fraction, so the service drops it too. It fails with
 // timestamp_out_of_range.
 func (c credentials) checkClock(now time.Time) error {
 	claimed, err := strconv.ParseInt(c.timestampText, 10, 64)
@@ -138,23 +138,23 @@ func parseSignature(text string) ([]byte, error) {
 	return signature, nil // empty: the wallet's contract has approved the digest on chain
 }
 
-// readIdempotencyKey gives the key as sent, empty when there is none. Only what would make the
-// signed text ambiguous is refused here. Code: invalid_idempotency_key.
+// readIdempotencyKey returns the key as sent; it is empty if there is none. It only refuses keys
+// that would make the signed text ambiguous, with invalid_idempotency_key.
 func readIdempotencyKey(header http.Header) (string, error) {
 	keys := header[sortie.HeaderIdempotencyKey]
 	switch {
 	case len(keys) == 0:
 		return "", nil
 	case len(keys) > 1:
-		return "", sortie.NewError(sortie.CodeInvalidIdempotencyKey, "%s came more than once: send it once", sortie.HeaderIdempotencyKey)
+		return "", sortie.NewError(sortie.CodeInvalidIdempotencyKey, "%s must appear once", sortie.HeaderIdempotencyKey)
 	case !isOneLine(keys[0]):
 		return "", sortie.NewError(sortie.CodeInvalidIdempotencyKey, "%s has control characters: use printable ASCII", sortie.HeaderIdempotencyKey)
 	}
 	return keys[0], nil
 }
 
-// isOneLine keeps the signed text at seven lines: a line end inside a value could make the text of
-// one request that of another.
+// isOneLine reports whether the text has no control characters. The signed text has seven lines: a
+// line end inside a value could make it equal to the text of another request.
 func isOneLine(text string) bool {
 	for i := range len(text) {
 		if text[i] < ' ' || text[i] == 0x7f {

@@ -17,9 +17,9 @@ var (
 	signatureForm = regexp.MustCompile(`\A0x([0-9a-fA-F]{2})+\z`)
 )
 
-// Whatever the headers are: no panic, a 4xx with one of our codes, and what passes has exactly the
-// documented form. What is accepted is confirmed by the other implementation of recovery, that of
-// the client's package.
+// No headers cause a panic. A refusal is a 4xx with one of our codes, and accepted headers have the
+// documented form. The second implementation of recovery, in the client's package, confirms every
+// accepted signature.
 func FuzzVerify(f *testing.F) {
 	for _, m := range []message{signedList(), signedCreate(), signedOverEmptyHash(claiming(creator.Address()), creator)} {
 		f.Add(m.method, m.target, m.host, m.header(sortie.HeaderWallet), m.header(sortie.HeaderTimestamp),

@@ -13,8 +13,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/wallet"
 )
 
-// Every malformed or wrong wallet header is answered 401, through a real listener and without
-// asking a node more than once.
+// Every malformed or wrong wallet header is answered 401, over a real listener, with at most one
+// call of a node.
 func TestHeadersThatAreRefused(t *testing.T) {
 	t.Parallel()
 	const (
@@ -118,10 +118,10 @@ func TestHeadersThatAreRefused(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			door := plainDoor(t)
-			got := door.send(t, c.String())
+			server := plainServer(t)
+			got := server.send(t, c.String())
 			wantRefused(t, got, c.code)
-			stats := door.verifier.Stats()
+			stats := server.verifier.Stats()
 			if asked := c.code == wrong; stats.Refused != 1 || stats.Plain+stats.Contract != 0 || (stats.Calls == 1) != asked {
 				t.Errorf("counters %+v", stats)
 			}
@@ -153,14 +153,14 @@ func prefixless(m message) string {
 
 func TestASignatureOfAMegabyteNeverArrives(t *testing.T) {
 	t.Parallel()
-	door := plainDoor(t)
-	got := door.send(t, signedList().with(sortie.HeaderSignature, "0x"+strings.Repeat("00", 1<<20)).String())
+	server := plainServer(t)
+	got := server.send(t, signedList().with(sortie.HeaderSignature, "0x"+strings.Repeat("00", 1<<20)).String())
 	if got.status != http.StatusRequestHeaderFieldsTooLarge {
 		t.Errorf("got %d, want 431", got.status)
 	}
 }
 
-// The forms that differ in nothing a client could mean are accepted, and only those.
+// Equivalent forms of the headers are accepted, and no others.
 func TestFormsThatAreAccepted(t *testing.T) {
 	t.Parallel()
 	right := signedList()
@@ -179,16 +179,16 @@ func TestFormsThatAreAccepted(t *testing.T) {
 		"blanks around a value are not its":  right.with(sortie.HeaderTimestamp, "\t 1770000000 \t"),
 		"a post with key and body":           signedCreate(),
 		"a host in another case":             withHost(right, "API.Example.COM"),
-		"a host nobody configured":           withHost(right, "10.0.0.7:8080"),
+		"an unknown host":                    withHost(right, "10.0.0.7:8080"),
 		"forwarded headers are not read":     right.and("X-Forwarded-Host", "evil.example").and("X-Forwarded-Proto", "http").and("Forwarded", "host=evil.example"),
 		"signed over the SHA-256 of nothing": signedOverEmptyHash(right, creator),
 	}
 	for name, m := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			door := openDoor(t, wallet.Config{PublicURLs: []string{publicURL}}) // no node: nothing but the key can be asked
-			wantAccepted(t, door.send(t, m.String()), creator.Address())
-			if stats := door.verifier.Stats(); stats != (wallet.Stats{Plain: 1}) {
+			server := newTestServer(t, wallet.Config{PublicURLs: []string{publicURL}}) // no node: nothing but the key can be asked
+			wantAccepted(t, server.send(t, m.String()), creator.Address())
+			if stats := server.verifier.Stats(); stats != (wallet.Stats{Plain: 1}) {
 				t.Errorf("counters %+v", stats)
 			}
 		})
@@ -216,30 +216,30 @@ func signedOverEmptyHash(m message, key *sortie.Key) message {
 	return m.with(sortie.HeaderSignature, key.SignDigest(request.Digest()).String())
 }
 
-// The wallet's case is part of what was signed: neither is folded.
+// The spelling of the wallet is part of the signed text.
 func TestTheWalletIsSignedAsItWasSent(t *testing.T) {
 	t.Parallel()
 	moved := signedList().with(sortie.HeaderWallet, strings.ToLower(creator.Address().String()))
-	wantRefused(t, plainDoor(t).send(t, moved.String()), sortie.CodeInvalidSignature)
+	wantRefused(t, plainServer(t).send(t, moved.String()), sortie.CodeInvalidSignature)
 }
 
-// A signature over the hash of no bytes is a signature for no body, and for plain keys.
+// A signature over the hash of no bytes is valid for a request without a body, and for plain keys.
 func TestTheHashOfNothingIsForRequestsWithoutABody(t *testing.T) {
 	t.Parallel()
 	withBody := signedOverEmptyHash(claiming(creator.Address()), creator)
 	withBody.method, withBody.body = "GET", "{}"
-	wantRefused(t, plainDoor(t).send(t, withBody.String()), sortie.CodeInvalidSignature)
-	wantRefused(t, plainDoor(t).send(t, signedOverEmptyHash(claiming(creator.Address()), stranger).String()), sortie.CodeInvalidSignature)
+	wantRefused(t, plainServer(t).send(t, withBody.String()), sortie.CodeInvalidSignature)
+	wantRefused(t, plainServer(t).send(t, signedOverEmptyHash(claiming(creator.Address()), stranger).String()), sortie.CodeInvalidSignature)
 }
 
 func TestAKeyThatWouldBlurTheTextIsRefused(t *testing.T) {
 	t.Parallel()
-	door := plainDoor(t)
-	wantRefused(t, door.send(t, signedCreate().and(sortie.HeaderIdempotencyKey, "entrance-1").String()), sortie.CodeInvalidIdempotencyKey)
-	wantRefused(t, door.send(t, signedCreate().with(sortie.HeaderIdempotencyKey, "a\tb").signedBy(creator).String()), sortie.CodeInvalidIdempotencyKey)
-	// What net/http itself turns away never reaches the verifier.
+	server := plainServer(t)
+	wantRefused(t, server.send(t, signedCreate().and(sortie.HeaderIdempotencyKey, "entrance-1").String()), sortie.CodeInvalidIdempotencyKey)
+	wantRefused(t, server.send(t, signedCreate().with(sortie.HeaderIdempotencyKey, "a\tb").signedBy(creator).String()), sortie.CodeInvalidIdempotencyKey)
+	// net/http refuses these before they reach the verifier.
 	for _, raw := range []string{"a\x00b", "a\nb", "a\rb"} {
-		if got := door.send(t, signedCreate().with(sortie.HeaderIdempotencyKey, raw).String()); got.status/100 != 4 {
+		if got := server.send(t, signedCreate().with(sortie.HeaderIdempotencyKey, raw).String()); got.status/100 != 4 {
 			t.Errorf("key %q: got %d", raw, got.status)
 		}
 	}
@@ -247,14 +247,14 @@ func TestAKeyThatWouldBlurTheTextIsRefused(t *testing.T) {
 
 func TestOnlyAPathIsATarget(t *testing.T) {
 	t.Parallel()
-	door := plainDoor(t)
+	server := plainServer(t)
 	for _, target := range []string{publicURL + listPath, "http://evil.example" + listPath, "*"} {
 		m := signedList()
 		m.target = target
 		if target == "*" {
 			m.method = "OPTIONS"
 		}
-		got := door.send(t, m.signedBy(creator).String())
+		got := server.send(t, m.signedBy(creator).String())
 		if got.status == http.StatusOK && got.Identity != nil || got.status/100 == 5 {
 			t.Errorf("target %s: got %d %v", target, got.status, got.Error)
 		}
@@ -264,8 +264,8 @@ func TestOnlyAPathIsATarget(t *testing.T) {
 	}
 }
 
-// A line end inside a value could make one request read like another. net/http lets none through;
-// the verifier does not rely on that.
+// A line end inside a value could make one request equal to another. net/http refuses it; the
+// verifier does not rely on that.
 func TestTheTextHasSevenLinesAlways(t *testing.T) {
 	t.Parallel()
 	verifier := newVerifier(t, wallet.Config{Call: saysYes})

@@ -15,15 +15,14 @@ import (
 	"github.com/sortie-labs/sortie/internal/wallet"
 )
 
-// contractRequest is the n-th of many different requests that only a contract wallet could have
-// signed.
+// contractRequest returns the n-th of many requests that only a contract wallet could have signed.
 func contractRequest(n int) message {
 	m := claiming(creator.Address())
 	m.target = fmt.Sprintf("/api/external/missions?limit=%d", n+1)
 	return m.signedBy(stranger)
 }
 
-// gate is a node that answers when told to, and counts.
+// gate is a node that answers on command and counts its calls.
 type gate struct {
 	arrived chan struct{} // one value for every call that has begun
 	open    chan struct{} // closed: all calls are answered
@@ -43,17 +42,17 @@ func (g *gate) call(ctx context.Context, data []byte, gas uint64) ([]byte, error
 	}
 }
 
-// 200 checks on a node that hangs: a bounded number wait, the others fail at once, and plain keys
-// notice nothing.
+// Of 200 checks on a node that hangs, a bounded number wait and the others fail at once. Plain keys
+// are not affected.
 func TestSlowChecksAreBoundedAndPlainKeysPass(t *testing.T) {
 	t.Parallel()
 	const bound, all = 8, 200
 	node := newGate()
-	door := openDoor(t, wallet.Config{PublicURLs: []string{publicURL}, Call: node.call, MaxCalls: bound})
+	server := newTestServer(t, wallet.Config{PublicURLs: []string{publicURL}, Call: node.call, MaxCalls: bound})
 
 	var waiting sync.WaitGroup
 	for n := range bound {
-		waiting.Go(func() { wantAccepted(t, door.send(t, contractRequest(n).String()), creator.Address()) })
+		waiting.Go(func() { wantAccepted(t, server.send(t, contractRequest(n).String()), creator.Address()) })
 	}
 	for range bound {
 		<-node.arrived
@@ -61,24 +60,24 @@ func TestSlowChecksAreBoundedAndPlainKeysPass(t *testing.T) {
 	var others sync.WaitGroup
 	for n := bound; n < all; n++ {
 		others.Go(func() {
-			wantRefused(t, door.send(t, contractRequest(n).String()), sortie.CodeSignatureVerificationUnavailable)
+			wantRefused(t, server.send(t, contractRequest(n).String()), sortie.CodeSignatureVerificationUnavailable)
 		})
 	}
 	for range 20 {
-		others.Go(func() { wantAccepted(t, door.send(t, signedList().String()), creator.Address()) })
+		others.Go(func() { wantAccepted(t, server.send(t, signedList().String()), creator.Address()) })
 	}
 	others.Wait() // all of them are answered while the node still hangs
 	close(node.open)
 	waiting.Wait()
 
 	want := wallet.Stats{Plain: 20, Contract: bound, Unavailable: all - bound, Calls: bound}
-	if stats := door.verifier.Stats(); stats != want {
+	if stats := server.verifier.Stats(); stats != want {
 		t.Errorf("counters %+v, want %+v", stats, want)
 	}
-	wantAccepted(t, door.send(t, contractRequest(all).String()), creator.Address()) // the places are free again
+	wantAccepted(t, server.send(t, contractRequest(all).String()), creator.Address()) // the places are free again
 }
 
-// Equal requests share one call; only the one that causes it is asked whether it may.
+// Equal requests share one call; allow is called only for the request that causes it.
 func TestEqualRequestsShareOneCall(t *testing.T) {
 	t.Parallel()
 	request := contractRequest(0)
@@ -103,13 +102,13 @@ func TestEqualRequestsShareOneCall(t *testing.T) {
 			t.Errorf("%d calls, counters %+v", node.calls.Load(), stats)
 		}
 		if asked.Load() == 0 {
-			t.Error("nobody was asked whether the call may happen")
+			t.Error("allow was not called, want one call")
 		}
 	})
 }
 
-// A client that leaves takes nobody with it.
-func TestAClientThatLeavesTakesNobodyWithIt(t *testing.T) {
+// The shared call continues when the client that caused it disconnects.
+func TestAClientThatLeavesDoesNotEndTheSharedCall(t *testing.T) {
 	t.Parallel()
 	request := contractRequest(0)
 	synctest.Test(t, func(t *testing.T) {
@@ -142,8 +141,8 @@ func TestAClientThatLeavesTakesNobodyWithIt(t *testing.T) {
 	})
 }
 
-// A panic in the caller leaves no place taken and nobody waiting.
-func TestAPanicLeavesNobodyWaiting(t *testing.T) {
+// After a panic in the caller, no check stays running and no client waits.
+func TestAPanicEndsTheSharedCall(t *testing.T) {
 	t.Parallel()
 	var broken atomic.Bool
 	broken.Store(true)
@@ -167,8 +166,7 @@ func TestAPanicLeavesNobodyWaiting(t *testing.T) {
 	}
 }
 
-// Whoever may not cause a call is told so in the caller's own words. What is known already costs
-// nothing and is not asked for.
+// The error of allow is returned unchanged. A cached verdict needs no permission.
 func TestAllow(t *testing.T) {
 	t.Parallel()
 	node := newGate()
@@ -196,7 +194,7 @@ func TestAllow(t *testing.T) {
 	}
 }
 
-// Yes and no are both remembered until the signature's window ends, and no longer.
+// Both verdicts are cached until the signature's window ends.
 func TestVerdictsAreRememberedWhileTheWindowLasts(t *testing.T) {
 	t.Parallel()
 	for name, node := range map[string]wallet.Caller{"yes": saysYes, "no": saysNo} {
@@ -226,7 +224,7 @@ func TestVerdictsAreRememberedWhileTheWindowLasts(t *testing.T) {
 	}
 }
 
-// A remembered yes answers no other question.
+// A cached verdict is used for the same query only.
 func TestAVerdictIsForOneWalletTextAndSignature(t *testing.T) {
 	t.Parallel()
 	var calls int
@@ -249,8 +247,7 @@ func TestAVerdictIsForOneWalletTextAndSignature(t *testing.T) {
 	}
 }
 
-// Memory is bounded: many verdicts push out the oldest, which then costs another call, and is not
-// wrong.
+// The cache is bounded: many verdicts evict the oldest, which then costs another call.
 func TestVerdictsAreBounded(t *testing.T) {
 	t.Parallel()
 	var calls int

@@ -12,7 +12,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/wallet"
 )
 
-// The worked vectors go through the door as they are.
+// The worked vectors are accepted unchanged.
 func TestVectors(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("../../spec/vectors.json")
@@ -43,15 +43,15 @@ func TestVectors(t *testing.T) {
 			if scheme == "https" {
 				config.PublicURLs = []string{scheme + "://" + host}
 			}
-			door := openDoor(t, config)
+			server := newTestServer(t, config)
 
-			got := door.send(t, m.with(sortie.HeaderSignature, vector.Signature).String())
+			got := server.send(t, m.with(sortie.HeaderSignature, vector.Signature).String())
 			wantAccepted(t, got, creator.Address())
 			if got.Identity != nil && got.Identity.Digest != vector.Digest {
 				t.Errorf("digest %s, want %s", got.Identity.Digest, vector.Digest)
 			}
 
-			refused := door.send(t, m.with(sortie.HeaderSignature, otherV(vector.Signature)).String())
+			refused := server.send(t, m.with(sortie.HeaderSignature, otherV(vector.Signature)).String())
 			wantRefused(t, refused, sortie.CodeInvalidSignature)
 			if refused.Error != nil && refused.Error.Details["signedMessage"] != vector.Text {
 				t.Errorf("signedMessage %q,\nwant %q", refused.Error.Details["signedMessage"], vector.Text)
@@ -60,7 +60,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// A signature moved to any other request is worth nothing.
+// A signature is valid for one request only.
 func TestASignatureFitsOneRequestOnly(t *testing.T) {
 	t.Parallel()
 	moved := func(change func(*message)) message {
@@ -89,25 +89,24 @@ func TestASignatureFitsOneRequestOnly(t *testing.T) {
 		"timestamp":           signedCreate().with(sortie.HeaderTimestamp, "1770000001"),
 		"timestamp's unit":    signedCreate().with(sortie.HeaderTimestamp, "1770000000000"),
 	}
-	door := plainDoor(t)
-	wantAccepted(t, door.send(t, signedCreate().String()), creator.Address())
+	server := plainServer(t)
+	wantAccepted(t, server.send(t, signedCreate().String()), creator.Address())
 	for name, m := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			wantRefused(t, door.send(t, m.String()), sortie.CodeInvalidSignature)
+			wantRefused(t, server.send(t, m.String()), sortie.CodeInvalidSignature)
 		})
 	}
 }
 
-// A repeated request has the same digest whatever bytes its signature has, so a write can refuse
-// it.
+// A repeated request has the same digest, also with another signature, so a write can refuse it.
 func TestTheDigestNamesTheRequest(t *testing.T) {
 	t.Parallel()
-	door := plainDoor(t)
+	server := plainServer(t)
 	first := signedCreate()
 	signature := first.header(sortie.HeaderSignature)
 	again := first.with(sortie.HeaderSignature, signature[:130]+map[string]string{"1b": "00", "1c": "01"}[signature[130:]])
-	one, two := door.send(t, first.String()), door.send(t, again.String())
+	one, two := server.send(t, first.String()), server.send(t, again.String())
 	wantAccepted(t, one, creator.Address())
 	wantAccepted(t, two, creator.Address())
 	if one.Identity.Digest != two.Identity.Digest || one.Identity.Digest != first.request(publicURL).Digest() {
@@ -115,8 +114,8 @@ func TestTheDigestNamesTheRequest(t *testing.T) {
 	}
 }
 
-// Of several public URLs the one the client called is meant; what the client could make up is never
-// believed.
+// Of several public URLs the one with the request's Host is used; headers that a client can set are
+// ignored.
 func TestTheHostOfTheURLIsTheServices(t *testing.T) {
 	t.Parallel()
 	const second = "https://missions.example.org:8443/v1"
@@ -152,7 +151,7 @@ func TestTheHostOfTheURLIsTheServices(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			got := openDoor(t, wallet.Config{PublicURLs: c.publicURLs, Call: saysNo}).send(t, c.String())
+			got := newTestServer(t, wallet.Config{PublicURLs: c.publicURLs, Call: saysNo}).send(t, c.String())
 			if !c.accepted {
 				wantRefused(t, got, sortie.CodeInvalidSignature)
 				return
@@ -165,7 +164,7 @@ func TestTheHostOfTheURLIsTheServices(t *testing.T) {
 	}
 }
 
-func TestPublicURLsThatNobodyCouldSign(t *testing.T) {
+func TestPublicURLsThatCannotBeSigned(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		"", "api.example.com", "ftp://api.example.com", "https://", "https:///path", "https://api.example.com?a=1",
@@ -180,7 +179,7 @@ func TestPublicURLsThatNobodyCouldSign(t *testing.T) {
 	}
 }
 
-// The window is 300 seconds either way, both ends included, in the unit of the timestamp.
+// The window is 300 seconds in both directions, inclusive, in the unit of the timestamp.
 func TestTheClockWindow(t *testing.T) {
 	t.Parallel()
 	const seconds = 1_770_000_000
@@ -204,8 +203,8 @@ func TestTheClockWindow(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			door := openDoor(t, wallet.Config{PublicURLs: []string{publicURL}, Now: func() time.Time { return c.now }})
-			got := door.send(t, signedList().with(sortie.HeaderTimestamp, c.timestamp).signedBy(creator).String())
+			server := newTestServer(t, wallet.Config{PublicURLs: []string{publicURL}, Now: func() time.Time { return c.now }})
+			got := server.send(t, signedList().with(sortie.HeaderTimestamp, c.timestamp).signedBy(creator).String())
 			if c.accepted {
 				wantAccepted(t, got, creator.Address())
 				return

@@ -9,7 +9,7 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// checkTarget refuses what would leave open which URL was signed. Code: invalid_request.
+// checkTarget refuses targets for which the signed URL would be ambiguous, with invalid_request.
 func checkTarget(r *http.Request) error {
 	if !strings.HasPrefix(r.RequestURI, "/") {
 		return sortie.NewError(sortie.CodeInvalidRequest,
@@ -21,7 +21,7 @@ func checkTarget(r *http.Request) error {
 	return nil
 }
 
-// baseURL is one public address of the service. Signed URLs begin with its text.
+// baseURL is a public base URL of the service. Signed URLs begin with its text.
 type baseURL struct{ host, text string }
 
 type baseURLs []baseURL
@@ -42,7 +42,7 @@ func parseBaseURLs(texts []string) (baseURLs, error) {
 	return bases, nil
 }
 
-// of gives the base URL that a request to this Host was signed for.
+// of returns the base URL that a request to this Host was signed for.
 func (b baseURLs) of(host string) string {
 	if len(b) == 0 {
 		return "http://" + host

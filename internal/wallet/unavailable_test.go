@@ -33,8 +33,7 @@ func nodeCaller(t testing.TB, url string) wallet.Caller {
 	}
 }
 
-// A node that fails in any way is "try again", never "wrong signature", and never remembered: once
-// it answers, it counts.
+// Every failure of a node is "try again", never "wrong signature", and is not cached.
 func TestANodeThatFailsIsNotHeldAgainstTheWallet(t *testing.T) {
 	t.Parallel()
 	result := func(hex string) string { return `{"jsonrpc":"2.0","id":1,"result":"` + hex + `"}` }
@@ -73,15 +72,15 @@ func TestANodeThatFailsIsNotHeldAgainstTheWallet(t *testing.T) {
 				fail(w)
 			}))
 			t.Cleanup(node.Close)
-			door := openDoor(t, wallet.Config{PublicURLs: []string{publicURL}, Call: nodeCaller(t, node.URL)})
+			server := newTestServer(t, wallet.Config{PublicURLs: []string{publicURL}, Call: nodeCaller(t, node.URL)})
 			m := claiming(creator.Address()).signedBy(stranger)
-			wantRefused(t, door.send(t, m.String()), sortie.CodeSignatureVerificationUnavailable)
-			wantAccepted(t, door.send(t, signedList().String()), creator.Address()) // a plain key does not notice
-			if stats := door.verifier.Stats(); stats != (wallet.Stats{Plain: 1, Unavailable: 1, Calls: 1}) {
+			wantRefused(t, server.send(t, m.String()), sortie.CodeSignatureVerificationUnavailable)
+			wantAccepted(t, server.send(t, signedList().String()), creator.Address()) // a plain key does not notice
+			if stats := server.verifier.Stats(); stats != (wallet.Stats{Plain: 1, Unavailable: 1, Calls: 1}) {
 				t.Errorf("counters %+v", stats)
 			}
 			healed.Store(true)
-			wantAccepted(t, door.send(t, m.String()), creator.Address())
+			wantAccepted(t, server.send(t, m.String()), creator.Address())
 		})
 	}
 }
@@ -92,14 +91,14 @@ func TestNoNode(t *testing.T) {
 	for name, call := range map[string]wallet.Caller{"refused": nodeCaller(t, away), "not configured": nil} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			door := openDoor(t, wallet.Config{PublicURLs: []string{publicURL}, Call: call})
-			wantRefused(t, door.send(t, claiming(creator.Address()).signedBy(stranger).String()), sortie.CodeSignatureVerificationUnavailable)
-			wantAccepted(t, door.send(t, signedList().String()), creator.Address())
+			server := newTestServer(t, wallet.Config{PublicURLs: []string{publicURL}, Call: call})
+			wantRefused(t, server.send(t, claiming(creator.Address()).signedBy(stranger).String()), sortie.CodeSignatureVerificationUnavailable)
+			wantAccepted(t, server.send(t, signedList().String()), creator.Address())
 		})
 	}
 }
 
-// The cause is for the log; the client reads none of it.
+// The cause is logged and not sent to the client.
 func TestTheCauseStaysInside(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("dial node-7.internal")
@@ -111,7 +110,7 @@ func TestTheCauseStaysInside(t *testing.T) {
 	}
 }
 
-// A node that does not answer is given three seconds.
+// A node has three seconds to answer.
 func TestASlowNodeIsGivenThreeSeconds(t *testing.T) {
 	t.Parallel()
 	m := claiming(creator.Address()).signedBy(stranger)
@@ -128,7 +127,7 @@ func TestASlowNodeIsGivenThreeSeconds(t *testing.T) {
 	})
 }
 
-// newVerifier is one for tests that need no listener.
+// newVerifier returns a verifier for tests without a listener.
 func newVerifier(t testing.TB, config wallet.Config) *wallet.Verifier {
 	t.Helper()
 	config.PublicURLs = []string{publicURL}
@@ -142,7 +141,7 @@ func newVerifier(t testing.TB, config wallet.Config) *wallet.Verifier {
 	return verifier
 }
 
-// received is the message as a server gives it to a handler; its body is given apart.
+// received returns the message as a server passes it to a handler, without its body.
 func (m message) received(t testing.TB) *http.Request {
 	t.Helper()
 	r := httptest.NewRequest(m.method, m.target, nil)

@@ -10,38 +10,37 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// Config says what a [Verifier] needs to know. Its zero value verifies plain keys only, for http://
-// and any host: right for development.
+// Config configures a [Verifier]. The zero value verifies plain keys only, for http:// and any
+// host: right for development.
 type Config struct {
-	// PublicURLs are the base URLs under which clients know the service, such as
-	// https://api.example.com. Clients sign one of them, so they are never taken from the request:
-	// of several, the one whose host is the request's Host is used, and if none is (a proxy that
-	// rewrites Host), the first. None at all means http:// and the request's Host, for development.
+	// PublicURLs are the public base URLs of the service, such as https://api.example.com. Clients
+	// sign one of them, so they are never taken from the request: the verifier uses the one whose
+	// host is the request's Host, or the first if there is none (a proxy that rewrites Host). An
+	// empty list means http:// and the request's Host, for development.
 	PublicURLs []string
 	// Now is the service's clock; time.Now unless set.
 	Now func() time.Time
-	// Call asks a node of the funding chain. Without it a request that no plain key signed is
-	// answered "unavailable".
+	// Call calls a node of the funding chain. Without it, a request that was not signed by a plain
+	// key is answered with signature_verification_unavailable.
 	Call Caller
-	// AllowDelegated lets the delegate of an account with delegated code (EIP-7702) decide who
-	// signed for it. Unless set, only the account's own key counts.
+	// AllowDelegated accepts signatures that the delegate of an account with delegated code
+	// (EIP-7702) accepts. Unless set, only the account's own key is accepted.
 	AllowDelegated bool
-	// MaxCalls bounds the calls at one time; 32 unless set. At 50 ms a call that is 640 contract
+	// MaxCalls bounds the concurrent calls; 32 unless set. At 50 ms a call that is 640 contract
 	// wallets a second.
 	MaxCalls int
-	// MaxVerdicts bounds how many verdicts about contract wallets are remembered; 8192 unless set.
+	// MaxVerdicts bounds the cache of verdicts about contract wallets; 8192 unless set.
 	MaxVerdicts int
 }
 
 // Identity is who signed a request.
 type Identity struct {
 	Wallet sortie.Address
-	// Digest is the hash that was signed. It names the request: whatever bytes the signature has, a
-	// repeated request has the same digest. A write that is not idempotent by itself refuses a
-	// digest it has seen inside the clock window.
+	// Digest is the hash that was signed. It identifies the request: a repeated request has the
+	// same digest, also with another signature. A write that is not idempotent refuses a digest
+	// that it has seen inside the clock window.
 	Digest sortie.Hash
-	// Base is the base URL of the service that the request was signed for: links in the answer
-	// begin with it.
+	// Base is the base URL that the request was signed for. Links in the answer begin with it.
 	Base string
 	// SignedAt is the timestamp of the request.
 	SignedAt time.Time
@@ -56,7 +55,7 @@ type Verifier struct {
 	counts         counts
 }
 
-// New makes a verifier. It fails on a public URL that no client could sign.
+// New returns a verifier. It fails if a public URL is not valid.
 func New(config Config) (*Verifier, error) {
 	bases, err := parseBaseURLs(config.PublicURLs)
 	if err != nil {
@@ -73,11 +72,11 @@ func New(config Config) (*Verifier, error) {
 	}, nil
 }
 
-// Verify says which wallet signed the request whose raw body is given. It works on r as net/http's
-// server made it.
+// Verify returns the wallet that signed the request with the given raw body. It expects r as
+// net/http's server made it.
 //
-// allow is asked before a request causes an eth_call, and only then; its error is returned as it
-// is. Nil allows all.
+// It calls allow only before a request causes an eth_call, and returns its error unchanged. A nil
+// allow allows every call.
 //
 // Every other error is a [sortie.Error] with one of these codes: invalid_request (target not in
 // origin form), invalid_idempotency_key (repeated, or not one line), missing_auth_headers,
@@ -91,7 +90,7 @@ func (v *Verifier) Verify(ctx context.Context, r *http.Request, body []byte, all
 	}
 	text := request.Text()
 	identity := Identity{Wallet: credentials.wallet, Digest: sortie.MessageDigest([]byte(text)), Base: v.bases.of(r.Host)}
-	identity.SignedAt, _ = credentials.signedAt() // it was read before
+	identity.SignedAt, _ = credentials.signedAt() // valid, as checked above
 	if signedByKey(identity.Wallet, identity.Digest, credentials.signature) {
 		v.counts.plain.Add(1)
 		return identity, nil
@@ -104,8 +103,8 @@ func (v *Verifier) Verify(ctx context.Context, r *http.Request, body []byte, all
 			return identity, nil
 		}
 	}
-	question := question{identity.Wallet, identity.Digest, credentials.signature}
-	verdict, err := v.checks.ask(ctx, question, func() error {
+	query := query{identity.Wallet, identity.Digest, credentials.signature}
+	verdict, err := v.checks.check(ctx, query, func() error {
 		if allow == nil {
 			return nil
 		}
@@ -129,8 +128,8 @@ func (v *Verifier) Verify(ctx context.Context, r *http.Request, body []byte, all
 	return identity, nil
 }
 
-// SignedAt gives the timestamp of a request that the key of its wallet signed, however far it is
-// from the service's clock. It allows nothing: it says what time it is where the request came from.
+// SignedAt returns the timestamp of a request that the key of its wallet signed, at any distance
+// from the service's clock. It does not authenticate the request: it shows the client's clock.
 func (v *Verifier) SignedAt(r *http.Request, body []byte) (signed time.Time, ok bool) {
 	request, credentials, err := v.readUntimed(r, body)
 	if err != nil || !signedByKey(credentials.wallet, request.Digest(), credentials.signature) {
@@ -172,41 +171,41 @@ func (v *Verifier) readUntimed(r *http.Request, body []byte) (sortie.Request, cr
 }
 
 func wrongSignature(text string) *sortie.Error {
-	return sortie.NewError(sortie.CodeInvalidSignature, "the signature is not the wallet's for this request: sign "+
+	return sortie.NewError(sortie.CodeInvalidSignature, "the signature is not valid for this wallet and request: sign "+
 		"details.signedMessage, byte for byte, with EIP-191 personal_sign; a smart account names its own address, not its owner's").
 		Detail("signedMessage", text)
 }
 
 func delegateNotAllowed(text string) *sortie.Error {
 	return sortie.NewError(sortie.CodeInvalidSignature, "the wallet's own key did not make this signature, and the wallet's code is "+
-		"delegated (EIP-7702): this service does not accept what a delegate says; sign details.signedMessage, byte for byte, with "+
+		"delegated (EIP-7702): this service does not accept signatures of a delegate; sign details.signedMessage, byte for byte, with "+
 		"the wallet's own key and EIP-191 personal_sign").
 		Detail("signedMessage", text)
 }
 
 func unavailable(cause error) *sortie.Error {
 	return sortie.NewError(sortie.CodeSignatureVerificationUnavailable,
-		"no plain key made this signature, and whether a contract wallet accepts it cannot be found out now: try again in a few seconds").
+		"no plain key made this signature, and it cannot be checked with a contract wallet now: try again in a few seconds").
 		Because(cause)
 }
 
-// Stats counts what became of the requests since the start. The first five add up to all of them.
+// Stats counts requests since the start. The first five add up to all requests.
 type Stats struct {
 	Plain       uint64 // accepted: signed by the wallet's key
-	Contract    uint64 // accepted: the wallet's contract says so
-	Refused     uint64 // malformed, out of time or wrong
-	Limited     uint64 // turned away by Verify's allow
-	Unavailable uint64 // could not be decided
+	Contract    uint64 // accepted by the wallet's contract
+	Refused     uint64 // malformed, expired or wrong
+	Limited     uint64 // refused by Verify's allow
+	Unavailable uint64 // could not be checked
 
 	Calls      uint64 // eth_calls made
-	Remembered uint64 // contract checks answered by an earlier or a running call
+	Remembered uint64 // contract checks that used the cache or a running call
 }
 
 type counts struct {
 	plain, contract, refused, limited, unavailable atomic.Uint64
 }
 
-// Stats reads the counters.
+// Stats returns the counters.
 func (v *Verifier) Stats() Stats {
 	return Stats{
 		Plain:       v.counts.plain.Load(),

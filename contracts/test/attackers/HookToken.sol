@@ -3,7 +3,7 @@ pragma solidity 0.8.37;
 
 import {ERC20} from "@openzeppelin/contracts/token/ERC20/ERC20.sol";
 
-/// @dev An account that wants to be called when its tokens move.
+/// @dev An account that is called when its tokens move.
 interface ITokenHook {
     function onTokenMove() external;
 }

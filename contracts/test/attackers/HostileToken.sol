@@ -3,7 +3,7 @@ pragma solidity 0.8.37;
 
 import {ERC20} from "@openzeppelin/contracts/token/ERC20/ERC20.sol";
 
-/// @dev A token that turns bad: honest until told what to do to every transfer from then on.
+/// @dev A token that behaves until a fault is set for all further transfers.
 contract HostileToken is ERC20 {
     enum Mood {
         Honest,

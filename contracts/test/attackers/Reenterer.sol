@@ -4,8 +4,8 @@ pragma solidity 0.8.37;
 import {IMissionFactory} from "../../src/interfaces/IMissionFactory.sol";
 import {ITokenHook} from "./HookToken.sol";
 
-/// @dev An account that, once armed, uses the next move of its tokens to call whatever it was told to, and keeps what
-/// came of it. It never fails itself, so that the outer call goes on.
+/// @dev An account that, once armed, makes the configured calls during the next transfer of its tokens, and stores
+/// the results. It never fails itself, so that the outer call continues.
 contract Reenterer is ITokenHook {
     struct Call {
         address target;

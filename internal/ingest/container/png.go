@@ -228,7 +228,7 @@ func (r *pieceReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// ReadByte makes package flate read byte by byte, without a buffer of its own.
+// ReadByte makes package flate read byte by byte, without its own buffer.
 func (r *pieceReader) ReadByte() (byte, error) {
 	if err := r.load(); err != nil {
 		return 0, err

@@ -259,7 +259,7 @@ func TestInterlacedPicturesAreAccepted(t *testing.T) {
 					raw = append(raw, make([]byte, lines*(1+(columns+7)/8))...)
 				}
 			}
-			header := specimen.Chunk("IHDR", specimen.U32(uint32(width), uint32(height)), []byte{1, 0, 0, 0, 1})
+			header := specimen.Chunk("IHDR", specimen.Uint32s(uint32(width), uint32(height)), []byte{1, 0, 0, 0, 1})
 			data := bytes.Join([][]byte{[]byte("\x89PNG\r\n\x1a\n"), header, specimen.Chunk("IDAT", specimen.Deflate(raw)), specimen.Chunk("IEND")}, nil)
 			_, served := mustClean(t, data)
 			if _, err := png.Decode(bytes.NewReader(served)); err != nil {

@@ -122,6 +122,6 @@ func ICC(length int) []byte {
 	copy(profile[12:], "mntrRGB XYZ ")
 	copy(profile[36:], "acsp")
 	binary.BigEndian.PutUint32(profile, uint32(length))
-	copy(profile[128:], join(U32(1), []byte("wtpt"), U32(144, 20), []byte("XYZ "), U32(0, 0xf6d6, 0x10000, 0xd32d)))
+	copy(profile[128:], join(Uint32s(1), []byte("wtpt"), Uint32s(144, 20), []byte("XYZ "), Uint32s(0, 0xf6d6, 0x10000, 0xd32d)))
 	return profile
 }

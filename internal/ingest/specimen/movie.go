@@ -14,8 +14,8 @@ func Box(kind string, data ...[]byte) []byte {
 	return join(binary.BigEndian.AppendUint32(nil, uint32(8+len(body))), []byte(kind), body)
 }
 
-// U32 encodes big-endian numbers.
-func U32(numbers ...uint32) (data []byte) {
+// Uint32s encodes big-endian numbers.
+func Uint32s(numbers ...uint32) (data []byte) {
 	for _, number := range numbers {
 		data = binary.BigEndian.AppendUint32(data, number)
 	}
@@ -76,7 +76,7 @@ func InSample(file, more []byte) []byte {
 // Unit returns a unit of H.264 or H.265 after its length.
 func Unit(data ...[]byte) []byte {
 	body := join(data...)
-	return join(U32(uint32(len(body))), body)
+	return join(Uint32s(uint32(len(body))), body)
 }
 
 // Message returns a message of a unit of H.264 or H.265.
@@ -141,19 +141,19 @@ const baseIsFragment = 0x20000
 
 // emptyFragment returns a fragment with boxes for one track.
 func emptyFragment(boxes ...[]byte) []byte {
-	return Box("moof", Box("mfhd", U32(0, 99)), Box("traf", boxes...))
+	return Box("moof", Box("mfhd", Uint32s(0, 99)), Box("traf", boxes...))
 }
 
 // GPSTrack returns a track of locations, as action cameras write it, with one sample.
 func GPSTrack(id uint32, format string, offset, size uint32) []byte {
 	return Box("trak",
-		Box("tkhd", U32(1, 0, 0, id, 0, 1000, 0, 0, 0, 0, 0x10000, 0, 0, 0, 0x10000, 0, 0, 0, 0x40000000, 0, 0)),
+		Box("tkhd", Uint32s(1, 0, 0, id, 0, 1000, 0, 0, 0, 0, 0x10000, 0, 0, 0, 0x10000, 0, 0, 0, 0x40000000, 0, 0)),
 		Box("mdia",
-			Box("mdhd", U32(0, 0, 0, 1000, 1000, 0x55c40000)),
-			Box("hdlr", U32(0, 0), []byte("meta"), U32(0, 0, 0), []byte(Secret+"Handler\x00")),
-			Box("minf", Box("nmhd", U32(0)), Box("dinf", Box("dref", U32(0, 1), Box("url ", U32(1)))),
-				Box("stbl", Box("stsd", U32(0, 1), Box(format, U32(0, 1), []byte(Secret+"Keys"))), Box("stts", U32(0, 1, 1, 1000)),
-					Box("stsc", U32(0, 1, 1, 1, 1)), Box("stsz", U32(0, size, 1)), Box("stco", U32(0, 1, offset))))))
+			Box("mdhd", Uint32s(0, 0, 0, 1000, 1000, 0x55c40000)),
+			Box("hdlr", Uint32s(0, 0), []byte("meta"), Uint32s(0, 0, 0), []byte(Secret+"Handler\x00")),
+			Box("minf", Box("nmhd", Uint32s(0)), Box("dinf", Box("dref", Uint32s(0, 1), Box("url ", Uint32s(1)))),
+				Box("stbl", Box("stsd", Uint32s(0, 1), Box(format, Uint32s(0, 1), []byte(Secret+"Keys"))), Box("stts", Uint32s(0, 1, 1, 1000)),
+					Box("stsc", Uint32s(0, 1, 1, 1, 1)), Box("stsz", Uint32s(0, size, 1)), Box("stco", Uint32s(0, 1, offset))))))
 }
 
 // WithGPSTrack adds a track of locations and its sample to a video whose description comes last.
@@ -169,7 +169,7 @@ var xmpUUID = []byte("\xbe\x7a\xcf\xcb\x97\xa9\x42\xe8\x9c\x71\x99\x94\x91\xe3\x
 
 func movies() []Planted {
 	place := Box("\xa9xyz", []byte{0, byte(len(iso6709)), 0x15, 0xc7}, []byte(iso6709))
-	loci := Box("loci", U32(0), []byte{0x15, 0xc7}, []byte(Secret+"Name\x00\x00"), U32(150371, 3201982, 0), []byte(Secret+"\x00\x00"))
+	loci := Box("loci", Uint32s(0), []byte{0x15, 0xc7}, []byte(Secret+"Name\x00\x00"), Uint32s(150371, 3201982, 0), []byte(Secret+"\x00\x00"))
 	file := func(name string, data []byte, hasPlace bool) Planted {
 		return Planted{Name: "mp4 " + name, Type: "video/mp4", Data: data, Width: 64, Height: 48, Orientation: 1, HasPlace: hasPlace}
 	}
@@ -178,7 +178,7 @@ func movies() []Planted {
 		file("user data", InBox(File("plain.mp4"), "moov", Box("udta", place)), true),
 		file("3gpp place", InBox(File("plain.mp4"), "moov", Box("udta", loci)), true),
 		file("user data of a track", InBox(File("plain.mp4"), "moov/trak", Box("udta", place)), true),
-		file("xmp in a box of its own", join(File("plain.mp4"), Box("uuid", xmpUUID, XMP())), true),
+		file("xmp in a top-level box", join(File("plain.mp4"), Box("uuid", xmpUUID, XMP())), true),
 		file("xmp in the movie", InBox(File("plain.mp4"), "moov", Box("uuid", xmpUUID, XMP())), true),
 		file("unknown box", join(File("plain.mp4"), Box("sefd", []byte(Secret)), Box("free", []byte(Secret)), Box("skip", []byte(iso6709))), false),
 		file("unknown box deep down", InBox(File("plain.mp4"), "moov/trak/mdia/minf/stbl", Box("gps ", []byte(Secret))), false),
@@ -190,14 +190,14 @@ func movies() []Planted {
 		file("data of no track", join(File("plain.mp4"), Box("mdat", []byte(Secret+iso6709))), false),
 		file("fragmented, in its description", InBox(File("fragmented.mp4"), "moov", Box("udta", place)), true),
 		file("fragmented, in a fragment", InFragment(File("fragmented.mp4"), Box("uuid", []byte("0123456789abcdef"+Secret))), false),
-		file("fragmented, after a header", join(File("fragmented.mp4"), emptyFragment(Box("tfhd", U32(baseIsFragment, 1), []byte(Secret)))), false),
-		file("fragmented, after a run", join(File("fragmented.mp4"), emptyFragment(Box("tfhd", U32(baseIsFragment, 1)), Box("trun", U32(0, 0), []byte(Secret)))), false),
+		file("fragmented, after a header", join(File("fragmented.mp4"), emptyFragment(Box("tfhd", Uint32s(baseIsFragment, 1), []byte(Secret)))), false),
+		file("fragmented, after a run", join(File("fragmented.mp4"), emptyFragment(Box("tfhd", Uint32s(baseIsFragment, 1)), Box("trun", Uint32s(0, 0), []byte(Secret)))), false),
 		file("fragmented, between fragments", join(File("fragmented.mp4"), Box("emsg", []byte(Secret)), Box("mdat", []byte(iso6709))), false),
 		file("second file type", join(File("plain.mp4"), Box("ftyp", []byte("isom"+Secret+"."))), false),
 		file("type of a segment", join(File("plain.mp4"), Box("styp", []byte("msdh"+Secret+"."))), false),
-		file("after a decoder's configuration", InEntry(File("plain.mp4"), Box("pasp", U32(1, 1), []byte(Secret))), false),
+		file("after a decoder's configuration", InEntry(File("plain.mp4"), Box("pasp", Uint32s(1, 1), []byte(Secret))), false),
 		file("invalid colours", InEntry(File("plain.mp4"), Box("colr", []byte("prof"+Secret))), false),
-		file("large box", join(File("plain.mp4"), U32(1), []byte("uuid"), U32(0, 16+16+uint32(len(Secret))), make([]byte, 16), []byte(Secret)), false),
+		file("large box", join(File("plain.mp4"), Uint32s(1), []byte("uuid"), Uint32s(0, 16+16+uint32(len(Secret))), make([]byte, 16), []byte(Secret)), false),
 	}
 	inside := insideSamples()
 	for _, name := range slices.Sorted(maps.Keys(inside)) {

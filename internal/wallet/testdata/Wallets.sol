@@ -44,7 +44,7 @@ contract YesWallet {
     }
 }
 
-/// Would say yes once opened, which anybody may do.
+/// Accepts every signature once opened; any caller may open it.
 contract OpenableWallet {
     bool private opened;
 
@@ -88,7 +88,7 @@ contract SelfDestructWallet {
     }
 }
 
-/// Answers the four magic bytes without the 28 zeros behind them.
+/// Returns the four magic bytes without the 28 zeros after them.
 contract ShortAnswerWallet {
     fallback() external {
         assembly {

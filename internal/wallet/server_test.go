@@ -17,7 +17,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/wallet"
 )
 
-// The service's clock in these tests stands still: a moment of the worked vectors, with a fraction
+// serverTime is the service's clock in these tests: a time of the worked vectors, with a fraction
 // of a second.
 var serverTime = time.UnixMilli(1_770_000_000_456)
 
@@ -26,7 +26,7 @@ const (
 	listPath  = "/api/external/missions?status=published&limit=5"
 )
 
-// Two keys that everybody knows, and a stranger's.
+// Two well-known keys, and that of a stranger.
 var (
 	creator  = mustKey("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80")
 	owner    = mustKey("59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d")
@@ -41,7 +41,7 @@ func mustKey(text string) *sortie.Key {
 	return key
 }
 
-// answer is what the door says: who signed, or why not.
+// answer is the response of the test server: who signed, or the error.
 type answer struct {
 	status   int
 	Identity *wallet.Identity
@@ -55,13 +55,13 @@ func (a answer) code() sortie.Code {
 	return a.Error.Code
 }
 
-// door is a real listener with the verifier behind it, the way the API uses it.
-type door struct {
+// testServer is a real listener that verifies requests as the API does.
+type testServer struct {
 	address  string
 	verifier *wallet.Verifier
 }
 
-func openDoor(t testing.TB, config wallet.Config) door {
+func newTestServer(t testing.TB, config wallet.Config) testServer {
 	t.Helper()
 	if config.Now == nil {
 		config.Now = func() time.Time { return serverTime }
@@ -87,14 +87,14 @@ func openDoor(t testing.TB, config wallet.Config) door {
 	server.Config.MaxHeaderBytes = 16 << 10
 	server.Start()
 	t.Cleanup(server.Close)
-	return door{server.Listener.Addr().String(), verifier}
+	return testServer{server.Listener.Addr().String(), verifier}
 }
 
-// send writes bytes to a fresh connection, because a client library would put right what these
-// tests send wrong.
-func (d door) send(t testing.TB, raw string) answer {
+// send writes bytes to a new connection, because a client library would correct what these tests
+// send wrong.
+func (s testServer) send(t testing.TB, raw string) answer {
 	t.Helper()
-	connection, err := net.Dial("tcp", d.address)
+	connection, err := net.Dial("tcp", s.address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,14 +117,14 @@ func (d door) send(t testing.TB, raw string) answer {
 	return got
 }
 
-// message is a request as its bytes on the wire.
+// message is a request as bytes on the wire.
 type message struct {
 	method, target, host string
 	headers              []string // whole lines
 	body                 string
 }
 
-// String is the request, without a Content-Length if it has no body.
+// String returns the request, without a Content-Length if it has no body.
 func (m message) String() string {
 	lines := append([]string{m.method + " " + m.target + " HTTP/1.1", "Host: " + m.host, "Connection: close"}, m.headers...)
 	if m.body != "" {
@@ -140,7 +140,7 @@ func (m message) with(name, value string) message {
 	return m
 }
 
-// and adds a header beside what is there.
+// and adds a header and keeps the existing ones.
 func (m message) and(name, value string) message {
 	m.headers = append(append([]string(nil), m.headers...), name+": "+value)
 	return m
@@ -166,7 +166,7 @@ func (m message) header(name string) string {
 	return ""
 }
 
-// request is what a client that sends m to the base URL signs.
+// request returns what a client that sends m to the base URL signs.
 func (m message) request(base string) sortie.Request {
 	return sortie.Request{
 		Method: m.method, URL: base + m.target, IdempotencyKey: m.header(sortie.HeaderIdempotencyKey),
@@ -175,31 +175,31 @@ func (m message) request(base string) sortie.Request {
 	}
 }
 
-// signedBy signs what the message says now.
+// signedBy signs the message as it is.
 func (m message) signedBy(key *sortie.Key) message {
 	return m.with(sortie.HeaderSignature, key.SignDigest(m.request(publicURL).Digest()).String())
 }
 
-// claiming is an unsigned list request of a wallet.
+// claiming returns an unsigned list request of a wallet.
 func claiming(wallet sortie.Address) message {
 	m := message{method: "GET", target: listPath, host: "api.example.com"}
 	return m.with(sortie.HeaderWallet, wallet.String()).with(sortie.HeaderTimestamp, "1770000000")
 }
 
-// signedList is a right request.
+// signedList returns a valid list request.
 func signedList() message { return claiming(creator.Address()).signedBy(creator) }
 
-// signedCreate is another.
+// signedCreate returns a valid create request.
 func signedCreate() message {
 	m := claiming(creator.Address())
 	m.method, m.target, m.body = "POST", "/api/external/missions/drafts", `{"title":"Photo of the main entrance"}`
 	return m.with(sortie.HeaderIdempotencyKey, "entrance-1").signedBy(creator)
 }
 
-// plainDoor knows no node and one public URL: whatever it accepts, a plain key signed.
-func plainDoor(t testing.TB) door {
+// plainServer has no node and one public URL: it accepts plain keys only.
+func plainServer(t testing.TB) testServer {
 	t.Helper()
-	return openDoor(t, wallet.Config{PublicURLs: []string{publicURL}, Call: saysNo})
+	return newTestServer(t, wallet.Config{PublicURLs: []string{publicURL}, Call: saysNo})
 }
 
 // saysNo is a chain without contract wallets.

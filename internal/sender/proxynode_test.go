@@ -14,37 +14,37 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 )
 
-// meddler is a node that passes questions on to another, unless the test answers them.
-type meddler struct {
+// proxyNode forwards requests to a node, unless the test answers them.
+type proxyNode struct {
 	*httptest.Server
 	target *rpc.Client
 	mutex  sync.Mutex
-	meddle func(question) (answer any, meddled bool)
+	meddle func(request) (answer any, meddled bool)
 }
 
-// question is one JSON-RPC call. ask passes it on.
-type question struct {
+// request is one JSON-RPC call. ask forwards it.
+type request struct {
 	Method string
 	Params []json.RawMessage
 	ask    func() (json.RawMessage, error)
 }
 
-func newMeddler(t testing.TB, target *rpc.Client) *meddler {
-	m := &meddler{target: target}
+func newProxyNode(t testing.TB, target *rpc.Client) *proxyNode {
+	m := &proxyNode{target: target}
 	m.Server = httptest.NewServer(m)
 	t.Cleanup(m.Close)
 	return m
 }
 
-// with sets what is done with questions from now on; an answer that is an error is told as one.
-// nil: all are passed on.
-func (m *meddler) with(meddle func(question) (answer any, meddled bool)) {
+// with sets the function that may answer requests; an error becomes a JSON-RPC error. nil: all are
+// forwarded.
+func (m *proxyNode) with(meddle func(request) (answer any, meddled bool)) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	m.meddle = meddle
 }
 
-func (m *meddler) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+func (m *proxyNode) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	type call struct {
 		ID     json.RawMessage   `json:"id"`
 		Method string            `json:"method"`
@@ -80,7 +80,7 @@ func (m *meddler) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 }
 
-func (m *meddler) answer(ctx context.Context, method string, params []json.RawMessage) (any, error) {
+func (m *proxyNode) answer(ctx context.Context, method string, params []json.RawMessage) (any, error) {
 	ask := func() (json.RawMessage, error) {
 		args := make([]any, len(params))
 		for i, param := range params {
@@ -94,7 +94,7 @@ func (m *meddler) answer(ctx context.Context, method string, params []json.RawMe
 	meddle := m.meddle
 	m.mutex.Unlock()
 	if meddle != nil {
-		if answer, meddled := meddle(question{method, params, ask}); meddled {
+		if answer, meddled := meddle(request{method, params, ask}); meddled {
 			if err, failed := answer.(error); failed {
 				return nil, err
 			}

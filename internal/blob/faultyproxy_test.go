@@ -8,52 +8,52 @@ import (
 	"testing"
 )
 
-// faultyFront stands before a server and can stop letting anybody through, or anything.
-type faultyFront struct {
+// faultyProxy is a TCP proxy that can fall silent, or die after a number of bytes.
+type faultyProxy struct {
 	listener net.Listener
 	silent   atomic.Bool
-	left     atomic.Int64 // bytes that it lets through before it dies
+	left     atomic.Int64 // bytes to pass before it dies
 	ended    chan struct{}
 	mu       sync.Mutex
 	open     []net.Conn
 	closed   bool
-	now      int // connections
-	most     int // connections at a time
+	now      int // open connections
+	most     int // most connections at a time
 }
 
-func newFaultyFront(t *testing.T, behind string) *faultyFront {
+func newFaultyProxy(t *testing.T, target string) *faultyProxy {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	front := &faultyFront{listener: listener, ended: make(chan struct{})}
-	front.dieAfter(math.MaxInt64)
-	t.Cleanup(front.refuse)
+	proxy := &faultyProxy{listener: listener, ended: make(chan struct{})}
+	proxy.dieAfter(math.MaxInt64)
+	t.Cleanup(proxy.refuse)
 	go func() {
 		for {
 			client, err := listener.Accept()
 			if err != nil {
 				return
 			}
-			server, err := net.Dial("tcp", behind)
-			if err != nil || !front.keep(client, server) {
+			server, err := net.Dial("tcp", target)
+			if err != nil || !proxy.keep(client, server) {
 				_ = client.Close()
 				continue
 			}
-			front.clients(+1)
+			proxy.clients(+1)
 			go func() {
-				front.pass(server, client)
-				front.clients(-1)
+				proxy.pass(server, client)
+				proxy.clients(-1)
 			}()
-			go front.pass(client, server)
+			go proxy.pass(client, server)
 		}
 	}()
-	return front
+	return proxy
 }
 
-// pass lets bytes through until nothing is let through any more.
-func (f *faultyFront) pass(to, from net.Conn) {
+// pass copies bytes until the proxy dies.
+func (f *faultyProxy) pass(to, from net.Conn) {
 	buffer := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buffer)
@@ -70,11 +70,11 @@ func (f *faultyFront) pass(to, from net.Conn) {
 	}
 }
 
-func (f *faultyFront) dieAfter(bytes int64) { f.left.Store(bytes) }
+func (f *faultyProxy) dieAfter(bytes int64) { f.left.Store(bytes) }
 
-func (f *faultyFront) address() string { return f.listener.Addr().String() }
+func (f *faultyProxy) address() string { return f.listener.Addr().String() }
 
-func (f *faultyFront) keep(connections ...net.Conn) bool {
+func (f *faultyProxy) keep(connections ...net.Conn) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.open = append(f.open, connections...)
@@ -82,14 +82,14 @@ func (f *faultyFront) keep(connections ...net.Conn) bool {
 }
 
 // clients counts connections.
-func (f *faultyFront) clients(change int) {
+func (f *faultyProxy) clients(change int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.now += change
 	f.most = max(f.most, f.now)
 }
 
-func (f *faultyFront) refuse() {
+func (f *faultyProxy) refuse() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.closed {

@@ -44,7 +44,7 @@ func mustKey(text string) *sortie.Key {
 	return key
 }
 
-// testService is the API behind a real listener, on a real database, at a time that tests choose.
+// testService is the API on a real listener and a real database, with a clock that tests set.
 type testService struct {
 	*httptest.Server
 	t         testing.TB
@@ -76,7 +76,7 @@ func (c *testClock) advance(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// serviceOptions change what a test service is made of.
+// serviceOptions configure a test service.
 type serviceOptions struct {
 	database string        // empty: a SQLite file of its own
 	deadline time.Duration // of a transaction on PostgreSQL; 0: the store's own
@@ -87,7 +87,7 @@ type serviceOptions struct {
 	config   func(*Config)
 	prepare  func(*http.Server) // called before the server starts
 
-	operators []sortie.Address // beside the reviewer and the colleague
+	operators []sortie.Address // in addition to the reviewer and the colleague
 	curate    bool             // a person decides about submissions that pass the checks
 	hold      time.Duration    // of acceptances
 	perHour   *big.Int         // USDC base units above which a second operator is needed; nil: no limit
@@ -186,8 +186,8 @@ func newService(t testing.TB, options serviceOptions) *testService {
 	}
 }
 
-// takeSubmissions adds what contributors need: places for files, a child that looks at them, checks
-// and a settler.
+// takeSubmissions adds what contributors need: stores for files, the ingest child, checks and a
+// settler.
 func (o *serviceOptions) takeSubmissions(t testing.TB, config *app.Config) {
 	t.Helper()
 	if o.files == "" {
@@ -227,13 +227,13 @@ func (o *serviceOptions) takeSubmissions(t testing.TB, config *app.Config) {
 	}
 }
 
-// answer is what came back.
+// answer is a response with its body.
 type answer struct {
 	*http.Response
 	body []byte
 }
 
-// code is the answer's error code; empty when it is no error.
+// code returns the answer's error code; it is empty for a success.
 func (a answer) code() sortie.Code {
 	var envelope struct {
 		Error struct {
@@ -272,7 +272,7 @@ type testRequest struct {
 	unsigned       bool
 }
 
-// send sends a request and holds the answer against the API's contract.
+// send sends a request and checks the answer against openapi.yaml.
 func (s *testService) send(r testRequest) answer {
 	s.t.Helper()
 	built := s.build(r)
@@ -310,8 +310,8 @@ func (s *testService) build(r testRequest) *http.Request {
 	return built
 }
 
-// patience is how long a test waits for what should take milliseconds. It only decides how late a
-// failure is reported.
+// patience is how long a test waits for something that takes milliseconds. It only delays the
+// report of a failure.
 const patience = 3 * time.Minute
 
 var noRedirects = &http.Client{
@@ -345,12 +345,12 @@ func (s *testService) client(signer sortie.Signer) *sortie.Client {
 
 const goodMission = `{"title":"Photo of the main entrance","mediaType":"photo","reward":{"token":"USDC","amount":2.5},"targetCount":4}`
 
-// create posts a draft that must be taken.
+// create posts a draft that must be accepted.
 func (s *testService) create(key, body string) sortie.DraftCreated {
 	s.t.Helper()
 	a := s.send(testRequest{method: http.MethodPost, target: "/api/external/missions/drafts", key: key, body: body})
 	if a.StatusCode != http.StatusCreated && a.StatusCode != http.StatusOK {
-		s.t.Fatalf("create: %d %s", a.StatusCode, a.body)
+		s.t.Fatalf("create: got %d %s, want 201 200", a.StatusCode, a.body)
 	}
 	return decode[sortie.DraftCreated](s.t, a)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// closeEarly ends a mission as an operator.
+// closeEarly closes a mission as an operator.
 func (s *testService) closeEarly(id string) sortie.MissionClose {
 	s.t.Helper()
 	a := s.order(reviewer, decidePath+"/"+id+"/close")
@@ -23,7 +23,7 @@ func (s *testService) closeEarly(id string) sortie.MissionClose {
 	return decode[sortie.MissionClose](s.t, a)
 }
 
-// pay plays sender and chain for the settlement that carries a payout.
+// pay acts as the sender and the chain for the settlement of a payout.
 func (s *testService) pay(draft sortie.DraftCreated, id string) {
 	s.t.Helper()
 	s.clock.advance(testInterval)
@@ -41,8 +41,8 @@ func (s *testService) pay(draft sortie.DraftCreated, id string) {
 	s.settle()
 }
 
-// An operator ends a mission at its creator's request: nothing new is taken, what is in is decided
-// and paid, and the rest goes back.
+// An operator closes a mission early: new submissions are refused, existing ones are decided and
+// paid, and the rest is refunded.
 func TestAMissionIsClosedEarly(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -149,7 +149,7 @@ func TestMissionsThatCannotBeClosedEarly(t *testing.T) {
 	})
 }
 
-// The examples of payouts are what the service answers, to the letter.
+// The examples of payouts in openapi.yaml are real answers.
 func TestPayoutExamplesAreRealAnswers(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{pays: true})

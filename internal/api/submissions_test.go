@@ -30,10 +30,10 @@ var (
 	another     = mustKey("0x92db14e403b83dfe3df233f83dfa3a0d7096f21ca9b0d6d6b8d88b2b4ec1564e") // another contributor
 )
 
-// wideMission takes any number of photos of anybody.
+// wideMission takes 100 photos of each contributor.
 const wideMission = `{"title":"Photo of the main entrance","mediaType":"photo","reward":{"token":"USDC","amount":2.5},"targetCount":100,"maxSubmissionsPerContributor":100}`
 
-// publish makes a mission of the creator that contributors can see.
+// publish creates a mission of the creator and publishes it.
 func (s *testService) publish(key, body string) sortie.DraftCreated {
 	s.t.Helper()
 	draft := s.create(key, body)
@@ -41,18 +41,18 @@ func (s *testService) publish(key, body string) sortie.DraftCreated {
 	s.chain.mine()
 	s.chain.finalize()
 	if a := s.decide(reviewer, draft.DraftID, "approve", ""); a.StatusCode != http.StatusOK {
-		s.t.Fatalf("publish: %d %s", a.StatusCode, a.body)
+		s.t.Fatalf("publish: got %d %s, want 200", a.StatusCode, a.body)
 	}
 	return draft
 }
 
-// shot is a file and what its contributor says about it.
+// shot is a file with its declaration.
 type shot struct {
 	data []byte
 	sortie.Declaration
 }
 
-// shoot makes a photo that looks like no other.
+// shoot returns a photo that is similar to no other.
 func (s *testService) shoot(seed int) shot {
 	return s.fileOf(specimen.JPEG(specimen.Picture(320, 240, seed)))
 }
@@ -75,7 +75,7 @@ func (s *testService) declare(missionID, key string, file shot) sortie.Submissio
 	s.t.Helper()
 	a := s.declareBy(contributor, missionID, key, file.String())
 	if a.StatusCode != http.StatusCreated {
-		s.t.Fatalf("declare: %d %s", a.StatusCode, a.body)
+		s.t.Fatalf("declare: got %d %s, want 201", a.StatusCode, a.body)
 	}
 	return decode[sortie.SubmissionDeclared](s.t, a)
 }
@@ -85,7 +85,7 @@ func (s *testService) declareBy(signer sortie.Signer, missionID, key, body strin
 	return s.send(testRequest{method: http.MethodPost, target: feedPath + "/" + missionID + "/submissions", key: key, body: body, signer: signer})
 }
 
-// target is the path and query of a link.
+// target returns the path and query of a link.
 func (s *testService) target(link string) string {
 	s.t.Helper()
 	target, found := strings.CutPrefix(link, s.URL)
@@ -100,23 +100,23 @@ func (s *testService) put(link string, data []byte) answer {
 	return s.send(testRequest{method: http.MethodPut, target: s.target(link), body: string(data), unsigned: true, header: http.Header{"Content-Type": {"image/jpeg"}}})
 }
 
-// submit declares a file of the contributor, uploads it and has it checked.
+// submit declares a file of the contributor, uploads it and runs its checks.
 func (s *testService) submit(missionID, key string, file shot) sortie.Submission {
 	s.t.Helper()
 	declared := s.declare(missionID, key, file)
 	if a := s.put(declared.Upload.PutURL, file.data); a.StatusCode != http.StatusOK {
-		s.t.Fatalf("upload: %d %s", a.StatusCode, a.body)
+		s.t.Fatalf("upload: got %d %s, want 200", a.StatusCode, a.body)
 	}
 	s.chain.check()
 	return s.submission(declared.SubmissionID)
 }
 
-// submission is what the contributor is shown.
+// submission reads a submission as its contributor.
 func (s *testService) submission(id string) sortie.Submission {
 	s.t.Helper()
 	a := s.send(testRequest{target: submissionsPath + "/" + id, signer: contributor})
 	if a.StatusCode != http.StatusOK {
-		s.t.Fatalf("read submission: %d %s", a.StatusCode, a.body)
+		s.t.Fatalf("read submission: got %d %s, want 200", a.StatusCode, a.body)
 	}
 	return decode[sortie.SubmissionDetail](s.t, a).Submission
 }
@@ -125,17 +125,17 @@ func (s *testService) deliverables(id, query string) sortie.Deliverables {
 	s.t.Helper()
 	a := s.send(testRequest{target: listPath + "/" + id + "/deliverables" + query})
 	if a.StatusCode != http.StatusOK {
-		s.t.Fatalf("deliverables: %d %s", a.StatusCode, a.body)
+		s.t.Fatalf("deliverables: got %d %s, want 200", a.StatusCode, a.body)
 	}
 	return decode[sortie.Deliverables](s.t, a)
 }
 
-// reviewed is what operators are shown of a submission.
+// reviewed reads a submission as an operator.
 func (s *testService) reviewed(id string) sortie.ReviewedSubmission {
 	s.t.Helper()
 	a := s.send(testRequest{target: queuePath + "/" + id, signer: reviewer})
 	if a.StatusCode != http.StatusOK {
-		s.t.Fatalf("read submission: %d %s", a.StatusCode, a.body)
+		s.t.Fatalf("read submission: got %d %s, want 200", a.StatusCode, a.body)
 	}
 	return decode[sortie.ReviewedSubmissionDetail](s.t, a).Submission
 }
@@ -145,13 +145,13 @@ func (s *testService) judge(signer sortie.Signer, id, verb, body string) answer 
 	return s.send(testRequest{method: http.MethodPost, target: queuePath + "/" + id + "/" + verb, body: body, signer: signer})
 }
 
-// follow asks for what a link leads to.
+// follow sends a GET to a link.
 func (s *testService) follow(link string, header http.Header) answer {
 	s.t.Helper()
 	return s.send(testRequest{target: s.target(link), unsigned: true, header: header})
 }
 
-// due does what has become due.
+// due runs everything that is due by time.
 func (s *testService) due() {
 	s.t.Helper()
 	ctx := context.Background()
@@ -160,7 +160,7 @@ func (s *testService) due() {
 	}
 }
 
-// From the feed to the receipt, and to the file in the hands of the creator.
+// A submission from the feed to its receipt and to the creator's download.
 func TestASubmissionFromFeedToReceipt(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -170,7 +170,7 @@ func TestASubmissionFromFeedToReceipt(t *testing.T) {
 		feed := s.send(testRequest{target: feedPath, unsigned: true})
 		missions := decode[sortie.MissionFeed](t, feed).Missions
 		if len(missions) != 1 || missions[0].MissionID != draft.MissionID || missions[0].SlotsLeft != 4 || !missions[0].Open {
-			t.Fatalf("%s", feed.body)
+			t.Fatalf("feed: got %s, want the mission with 4 slots left", feed.body)
 		}
 		if got := feed.Header.Get("Cache-Control"); got != "public, max-age=5" {
 			t.Errorf("the feed's Cache-Control is %q", got)
@@ -185,7 +185,7 @@ func TestASubmissionFromFeedToReceipt(t *testing.T) {
 		}
 		replayed := s.declareBy(contributor, draft.MissionID, "photo-1", file.String())
 		if replayed.StatusCode != http.StatusOK || replayed.Header.Get("Idempotent-Replayed") != "true" || !bytes.Equal(replayed.body, first.body) {
-			t.Errorf("declared again: %d %s", replayed.StatusCode, replayed.body)
+			t.Errorf("declared again: got %d %s, want 200", replayed.StatusCode, replayed.body)
 		}
 		mission := decode[sortie.OpenMissionDetail](t, s.send(testRequest{target: feedPath + "/" + draft.MissionID, unsigned: true})).Mission
 		if mission.SlotsLeft != 3 {
@@ -201,12 +201,12 @@ func TestASubmissionFromFeedToReceipt(t *testing.T) {
 		s.due()
 		own := s.submission(declared.SubmissionID)
 		if own.Status != sortie.SubmissionAccepted || own.Payout.Status != sortie.PayoutQueued || own.Receipt == nil || own.VerifiedAt == nil {
-			t.Fatalf("%+v", own)
+			t.Fatalf("own submission: got %+v, want it accepted with a receipt and a queued payout", own)
 		}
 
 		page := s.deliverables(draft.DraftID, "")
 		if len(page.Submissions) != 1 || page.Summary.AcceptedSubmissions != 1 || page.Submissions[0].SubmissionID != own.SubmissionID {
-			t.Fatalf("%+v", page)
+			t.Fatalf("deliverables: got %+v, want the one submission", page)
 		}
 		delivered := page.Submissions[0]
 		got := s.follow(delivered.MediaURL, nil)
@@ -216,12 +216,12 @@ func TestASubmissionFromFeedToReceipt(t *testing.T) {
 		}
 		mustBe(t, "the thumbnail", s.follow(*delivered.ThumbnailURL, nil), http.StatusOK)
 		if page := decode[sortie.SubmissionPage](t, s.send(testRequest{target: submissionsPath, signer: contributor})); len(page.Submissions) != 1 {
-			t.Errorf("%+v", page)
+			t.Errorf("own submissions: got %+v, want one", page)
 		}
 	})
 }
 
-// Links begin with the address that the request was signed for, of those that the service has.
+// Links begin with the public URL that the request was signed for.
 func TestLinksBeginWithThePublicURL(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{})
@@ -229,7 +229,7 @@ func TestLinksBeginWithThePublicURL(t *testing.T) {
 	s.submit(draft.MissionID, "photo-1", s.shoot(1))
 	for _, link := range []string{s.deliverables(draft.DraftID, "").Submissions[0].MediaURL, s.declare(s.publish("k2", goodMission).MissionID, "photo-2", s.shoot(2)).Upload.TusURL} {
 		if !strings.HasPrefix(link, s.URL+"/api/") {
-			t.Errorf("%s", link)
+			t.Errorf("link: got %s, want it under %s/api/", link, s.URL)
 		}
 	}
 }
@@ -255,15 +255,15 @@ func TestDeclarationsThatFindNoSlot(t *testing.T) {
 		}
 	}
 	s.clock.advance(31 * 24 * 3600 * 1e9)
-	if a := s.declareBy(another, one.MissionID, "photo-7", s.shoot(7).String()); a.code() != sortie.CodeMissionClosed { // E10
-		t.Errorf("over: %d %s", a.StatusCode, a.body)
+	if a := s.declareBy(another, one.MissionID, "photo-7", s.shoot(7).String()); a.code() != sortie.CodeMissionClosed {
+		t.Errorf("over: got %d %s, want mission_closed", a.StatusCode, a.body)
 	}
-	if a := s.put(first.Upload.PutURL, s.shoot(1).data); a.code() != sortie.CodeMediaURLExpired { // E10
-		t.Errorf("upload after the reservation: %d %s", a.StatusCode, a.body)
+	if a := s.put(first.Upload.PutURL, s.shoot(1).data); a.code() != sortie.CodeMediaURLExpired {
+		t.Errorf("upload after the reservation: got %d %s, want media_url_expired", a.StatusCode, a.body)
 	}
 }
 
-// twice is a mission of four that the contributor has submitted to.
+// twice returns a mission of four slots with a submission of the contributor.
 func (s *testService) twice() string {
 	s.t.Helper()
 	draft := s.publish("twice", goodMission)
@@ -287,25 +287,25 @@ func TestBadDeclarations(t *testing.T) {
 		body string
 		code sortie.Code
 	}{
-		"E1 0 bytes":             {with(size, `"sizeBytes":0`), sortie.CodeValidationFailed},
-		"E3 size limit + 1":      {with(size, `"sizeBytes":536870913`), sortie.CodePayloadTooLarge},
+		"size 0":                 {with(size, `"sizeBytes":0`), sortie.CodeValidationFailed},
+		"size above the limit":   {with(size, `"sizeBytes":536870913`), sortie.CodePayloadTooLarge},
 		"a negative size":        {with(size, `"sizeBytes":-1`), sortie.CodeValidationFailed},
 		"a size of 2^64":         {with(size, `"sizeBytes":18446744073709551616`), ""},
 		"a fraction of a byte":   {with(size, `"sizeBytes":1.5`), sortie.CodeValidationFailed},
-		"E25 SVG":                {with("image/jpeg", "image/svg+xml"), sortie.CodeUnsupportedMediaType},
-		"E26 HTML":               {with("image/jpeg", "text/html"), sortie.CodeUnsupportedMediaType},
-		"E23 HEIC":               {with("image/jpeg", "image/heic"), sortie.CodeUnsupportedMediaType},
+		"content type SVG":       {with("image/jpeg", "image/svg+xml"), sortie.CodeUnsupportedMediaType},
+		"content type HTML":      {with("image/jpeg", "text/html"), sortie.CodeUnsupportedMediaType},
+		"content type HEIC":      {with("image/jpeg", "image/heic"), sortie.CodeUnsupportedMediaType},
 		"a video":                {with("image/jpeg", "video/mp4"), sortie.CodeValidationFailed},
 		"not a hash":             {with(`"sha256":"`, `"sha256":"x`), sortie.CodeValidationFailed},
 		"beyond the pole":        {with("52.516275", "90.000001"), sortie.CodeValidationFailed},
 		"no accuracy":            {with("8.5", "0"), sortie.CodeValidationFailed},
 		"a time without a zone":  {with(`Z"`, `"`), sortie.CodeValidationFailed},
-		"a member nobody knows":  {with("{", `{"note":"x",`), sortie.CodeValidationFailed},
-		"C12 a name twice":       {with("{", `{"sizeBytes":1,`), sortie.CodeInvalidJSON},
-		"C3 not an object":       {"[]", sortie.CodeInvalidJSON},
-		"C1 nothing":             {"", sortie.CodeInvalidJSON},
-		"C20 1e400":              {with("52.516275", "1e400"), ""},
-		"C17 a body of 17 KiB":   {with("{", "{"+strings.Repeat(" ", 17<<10)), sortie.CodePayloadTooLarge},
+		"an unknown member":      {with("{", `{"note":"x",`), sortie.CodeValidationFailed},
+		"a member twice":         {with("{", `{"sizeBytes":1,`), sortie.CodeInvalidJSON},
+		"not an object":          {"[]", sortie.CodeInvalidJSON},
+		"empty body":             {"", sortie.CodeInvalidJSON},
+		"number 1e400":           {with("52.516275", "1e400"), ""},
+		"a body of 17 KiB":       {with("{", "{"+strings.Repeat(" ", 17<<10)), sortie.CodePayloadTooLarge},
 		"without a type":         {with(`"contentType":"image/jpeg",`, ""), sortie.CodeValidationFailed},
 		"a location that is not": {with(`{"lat"`, `{"lat":null,"latitude"`), ""},
 	} {
@@ -315,17 +315,17 @@ func TestBadDeclarations(t *testing.T) {
 		}
 		checkError(t, a)
 	}
-	for name, key := range map[string]string{"D36 no key": "", "D38 a key of 256": strings.Repeat("k", 256)} {
+	for name, key := range map[string]string{"no idempotency key": "", "idempotency key of 256 characters": strings.Repeat("k", 256)} {
 		if a := s.declareBy(contributor, missionID, key, good); a.StatusCode != http.StatusBadRequest {
-			t.Errorf("%s: %d %s", name, a.StatusCode, a.body)
+			t.Errorf("%s: got %d %s, want 400", name, a.StatusCode, a.body)
 		}
 	}
 	if page := decode[sortie.SubmissionPage](t, s.send(testRequest{target: submissionsPath, signer: contributor})); len(page.Submissions) != 0 {
-		t.Errorf("something was stored: %+v", page)
+		t.Errorf("submissions: got %+v, want none", page)
 	}
 }
 
-// D40: keys of two contributors have nothing to do with one another.
+// Two contributors can use the same idempotency key.
 func TestDeclarationsOfTwoUnderOneKey(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, database string) {
@@ -340,13 +340,13 @@ func TestDeclarationsOfTwoUnderOneKey(t *testing.T) {
 			"withdraw": {method: http.MethodPost, target: submissionsPath + "/" + id + "/withdraw", signer: another},
 		} {
 			if a := s.send(r); a.code() != sortie.CodeNotFound {
-				t.Errorf("%s somebody else's: %d %s", name, a.StatusCode, a.body)
+				t.Errorf("%s of another contributor: got %d %s, want not_found", name, a.StatusCode, a.body)
 			}
 		}
 	})
 }
 
-// publishedBy is the id of a published mission of somebody else than the creator.
+// publishedBy returns the id of a published mission of another creator.
 func (s *testService) publishedBy(signer sortie.Signer) string {
 	s.t.Helper()
 	draft := decode[sortie.DraftCreated](s.t, s.send(testRequest{method: http.MethodPost, target: draftsPath, key: "theirs", body: goodMission, signer: signer}))
@@ -360,13 +360,12 @@ func (s *testService) publishedBy(signer sortie.Signer) string {
 func mustSucceed(t testing.TB, a answer) {
 	t.Helper()
 	if a.StatusCode != http.StatusOK {
-		t.Fatalf("%d %s", a.StatusCode, a.body)
+		t.Fatalf("got %d %s, want 200", a.StatusCode, a.body)
 	}
 }
 
-// The payment of a submission and the end of its mission are told in the form that the document
-// promises, which every answer is held against. The end comes with the sums, and not before the
-// money has left the contract for good.
+// The events of a payment and of the completion of a mission have the documented form. The
+// completion has the sums, and is not reported before the closing is final.
 func TestTheEventOfACompleteMission(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{})
@@ -414,7 +413,7 @@ func TestTheEventOfACompleteMission(t *testing.T) {
 	}
 }
 
-// Operators know a mission by both of its ids.
+// Operators can filter by the draft id and by the mission id.
 func TestTheQueueOfAMission(t *testing.T) {
 	t.Parallel()
 	s := newService(t, serviceOptions{curate: true})
@@ -423,7 +422,7 @@ func TestTheQueueOfAMission(t *testing.T) {
 	for _, id := range []string{draft.MissionID, draft.DraftID} {
 		a := s.send(testRequest{target: queuePath + "?missionId=" + id, signer: reviewer})
 		if a.StatusCode != http.StatusOK || len(decode[sortie.ReviewedSubmissionPage](t, a).Submissions) != 1 {
-			t.Errorf("%s: %d %s", id, a.StatusCode, a.body)
+			t.Errorf("queue of mission %s: got %d %s, want 200 and one submission", id, a.StatusCode, a.body)
 		}
 	}
 	mustBe(t, "another", s.send(testRequest{target: queuePath + "?missionId=" + neighbour(draft.DraftID), signer: reviewer}), http.StatusNotFound)

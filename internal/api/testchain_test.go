@@ -16,8 +16,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// testChain plays the chain that the service follows, with two confirmations, and takes the jobs
-// that come of it.
+// testChain is the chain that the service follows, with two confirmations. It also runs the jobs
+// that follow from its events.
 type testChain struct {
 	t        testing.TB
 	now      func() time.Time
@@ -48,7 +48,7 @@ func (c *testChain) Check(_ *store.Tx, submissionID string) error {
 	return nil
 }
 
-// check does the checks that wait.
+// check runs the pending checks of submissions.
 func (c *testChain) check() {
 	c.t.Helper()
 	c.mu.Lock()
@@ -67,7 +67,7 @@ func (c *testChain) Reconcile(*store.Tx) error {
 	return nil
 }
 
-// block is the block of a number on a fork.
+// block returns the block with a number on a fork.
 func (c *testChain) block(number uint64, fork byte) onchain.Block {
 	hash := sortie.Hash{31: fork}
 	binary.BigEndian.PutUint64(hash[:], number)
@@ -90,7 +90,7 @@ func (c *testChain) begin() {
 	c.position = position
 }
 
-// mine adds a block with these events, and lets the service see it.
+// mine adds a block with these events and makes the service read it.
 func (c *testChain) mine(events ...onchain.Event) {
 	c.t.Helper()
 	c.begin()
@@ -109,7 +109,7 @@ func (c *testChain) finalize() {
 	c.advance(onchain.Advance{After: c.position.Tip, Head: c.position.Head, Final: c.position.Tip.Number})
 }
 
-// reorganize replaces the last blocks by one that holds nothing, final or not.
+// reorganize replaces the last blocks, final or not, by an empty one.
 func (c *testChain) reorganize(depth int) {
 	c.t.Helper()
 	c.blocks = c.blocks[:len(c.blocks)-depth]
@@ -127,7 +127,7 @@ func (c *testChain) advance(step onchain.Advance) {
 	if c.position, err = c.ledger.Advance(ctx, step); err != nil {
 		c.t.Fatal(err)
 	}
-	deepenings, _, err := c.ledger.PendingConfirmations(ctx, testDomain.ChainID, c.position.Head-onchain.DefaultConfirmations+1, c.position.Final, onchain.DeepenPlace{})
+	deepenings, _, err := c.ledger.PendingConfirmations(ctx, testDomain.ChainID, c.position.Head-onchain.DefaultConfirmations+1, c.position.Final, onchain.ConfirmationPlace{})
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func (c *testChain) advance(step onchain.Advance) {
 	}
 }
 
-// fundingOf is what the contract reports when a draft's quote was used.
+// fundingOf returns the event of the contract after a draft was funded.
 func fundingOf(draft sortie.DraftCreated) onchain.Event {
 	quote := draft.FundingQuote
 	reward, _ := new(big.Int).SetString(quote.RewardPerSubmissionBaseUnits, 10)
@@ -150,7 +150,7 @@ func fundingOf(draft sortie.DraftCreated) onchain.Event {
 	}
 }
 
-// refundOf is what the contract reports when the service closed a draft's mission.
+// refundOf returns the event of the contract after the service closed a draft's mission.
 func refundOf(draft sortie.DraftCreated) onchain.Event {
 	total, _ := new(big.Int).SetString(draft.FundingQuote.TotalBudgetBaseUnits, 10)
 	return onchain.Event{
@@ -168,7 +168,7 @@ func (s *testService) createInReview(key string) sortie.DraftCreated {
 	return draft
 }
 
-// halt breaks finality, and gives the id of the incident that comes of it.
+// halt breaks finality and returns the id of the incident.
 func (s *testService) halt() string {
 	s.t.Helper()
 	s.chain.mine()
