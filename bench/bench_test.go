@@ -92,7 +92,7 @@ func TestRecordingAnswersLikeANode(t *testing.T) {
 	}
 	node := httptest.NewServer(r)
 	defer node.Close()
-	scan := &scanning{task: assignment{RPC: node.URL}}
+	scan := &scanWork{task: assignment{RPC: node.URL}}
 	answer, err := scan.fetch(t.Context(), 1, uint64(len(r.blocks)-1))
 	if err != nil {
 		t.Fatal(err)

@@ -4,5 +4,6 @@
 // a file that crashes or takes over its reader reaches only that process. [Isolation] is how
 // strictly the process is isolated from the system.
 //
-// The package knows files and hashes. It does not know submissions, contributors or HTTP.
+// The formats are read by package container, below. The package does not know submissions,
+// contributors, HTTP or where files are stored.
 package ingest
