@@ -19,8 +19,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/setting"
 )
 
-// factoryGas bounds what creating the factory costs, for the time when its tokens do not exist yet
-// and it cannot be estimated.
+// factoryGas is the gas limit for creating the factory. It cannot be estimated while its tokens do
+// not exist yet.
 const factoryGas = 6_000_000
 
 var (
@@ -31,7 +31,7 @@ var (
 	testTokenSupply = baseUnits(1_000_000_000, sortie.TokenService)
 )
 
-// DeployParams says what to deploy.
+// DeployParams selects what to deploy.
 type DeployParams struct {
 	Admin      sortie.Address // of the factory; zero: the deployer
 	Pauser     sortie.Address // zero: the deployer
@@ -41,13 +41,14 @@ type DeployParams struct {
 	AdminDelay time.Duration
 	// Caps on payouts per UTC day, in base units; nil: no limit.
 	USDCCap, ServiceTokenCap *big.Int
-	// Either the reward tokens, or WithTestTokens: deploy both, the deployer owning all of
-	// ServiceToken and minting TestUSDC.
+	// The addresses of the reward tokens, unless WithTestTokens is set: then both are deployed, and
+	// the deployer owns all of ServiceToken and may mint TestUSDC.
 	USDC, ServiceToken sortie.Address
 	WithTestTokens     bool
 }
 
-// Deployment says where the contracts are. Its JSON is the output of `sortie contracts deploy`.
+// Deployment holds the addresses of the contracts. Its JSON is the output of `sortie contracts
+// deploy`.
 type Deployment struct {
 	ChainID         uint64         `json:"chainId"`
 	Factory         sortie.Address `json:"factory"`
@@ -56,10 +57,9 @@ type Deployment struct {
 	DeployedAtBlock uint64         `json:"deployedAtBlock"` // of the factory: no mission is older
 }
 
-// Deploy puts a MissionFactory on a chain, and test tokens if asked to. It sends nothing before it
-// has seen that the parameters are sound, the tokens are what they should be and the deployer can
-// pay; then it waits until all is mined. When ctx ends meanwhile, the error names the transaction
-// that was under way.
+// Deploy deploys a MissionFactory, and test tokens if they are requested. Before it sends anything
+// it checks the parameters, the tokens and the deployer's balance; then it waits until all
+// transactions are mined. If ctx ends meanwhile, the error names the transaction that was sent.
 func Deploy(ctx context.Context, backend chain.Backend, deployer chain.TransactionSigner, params DeployParams) (Deployment, error) {
 	params = params.withDefaults(deployer.Address())
 	if err := params.validate(); err != nil {
@@ -170,7 +170,7 @@ func (p DeployParams) checkTokens(ctx context.Context, node chain.Reader) error 
 
 type testTokens struct{ usdc, serviceToken sortie.Address }
 
-// createTestTokens sends both creations before it waits, so that they share a block.
+// createTestTokens sends both transactions before it waits, so that they share a block.
 func createTestTokens(ctx context.Context, account *chain.Account) (testTokens, error) {
 	owner := common.Address(account.Address())
 	creations := []struct {

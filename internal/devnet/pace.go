@@ -19,8 +19,8 @@ type pace struct {
 	lead     time.Duration // how far the chain's clock may run ahead of the wall clock
 }
 
-// due gives the moment of the next block, after a head that claims the second headTime and was
-// sealed at sealedAt. waitingSince is when the oldest pending transaction was noticed, zero if
+// due returns the time of the next block. headTime is the timestamp of the head, sealedAt the time
+// when it was made, and waitingSince the time when the oldest pending transaction arrived; zero if
 // there is none.
 func (p pace) due(headTime uint64, sealedAt, waitingSince time.Time) time.Time {
 	next := claimed(headTime + 1)
@@ -40,7 +40,7 @@ func (p pace) due(headTime uint64, sealedAt, waitingSince time.Time) time.Time {
 	return due
 }
 
-// timestamp gives the second that a block sealed now claims.
+// timestamp returns the timestamp of a block that is made now.
 func (p pace) timestamp(headTime uint64, now time.Time) uint64 {
 	return max(headTime+1, uint64(max(0, now.Add(-clockLag).Unix())))
 }

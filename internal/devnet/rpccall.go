@@ -53,7 +53,7 @@ func (*revertError) ErrorCode() int { return 3 }
 // ErrorData returns the revert data.
 func (e *revertError) ErrorData() any { return hexutil.Encode(e.data) }
 
-// callRequest is a message to execute without a transaction.
+// callRequest is a call that is executed without a transaction.
 type callRequest struct {
 	From                 common.Address               `json:"from"`
 	To                   *common.Address              `json:"to"`
@@ -72,7 +72,8 @@ type callRequest struct {
 	AuthorizationList    []types.SetCodeAuthorization `json:"authorizationList"`
 }
 
-// message makes the EVM's message of a request. Gas is what it gets without a limit of its own.
+// message converts the request to a message of the EVM. Gas is the limit of a request that has
+// none.
 func (r *callRequest) message(rules *params.ChainConfig, baseFee *big.Int, gas uint64) (*core.Message, error) {
 	switch {
 	case r.GasPrice != nil && (r.MaxFeePerGas != nil || r.MaxPriorityFeePerGas != nil):
@@ -122,7 +123,7 @@ func (r *callRequest) setFees(message *core.Message, baseFee *big.Int) {
 	}
 }
 
-// amount is 0 for a missing number.
+// amount converts a number; nil becomes 0.
 func amount(number *hexutil.Big) *uint256.Int {
 	if number == nil {
 		return new(uint256.Int)
@@ -197,7 +198,7 @@ type blockOverride struct {
 	BlobBaseFee   *hexutil.Big
 }
 
-// apply gives the changed copy of a header.
+// apply returns a changed copy of a header.
 func (o *blockOverride) apply(header *types.Header) *types.Header {
 	if o == nil {
 		return header
@@ -368,7 +369,7 @@ func (m callMethods) CreateAccessList(ctx context.Context, request callRequest, 
 	return nil, ctx.Err()
 }
 
-// knownAddresses are those that cost nothing extra without an access list.
+// knownAddresses returns the addresses that need no entry in an access list.
 func (e *execution) knownAddresses(request *callRequest) map[common.Address]struct{} {
 	to := crypto.CreateAddress(request.From, e.state.GetNonce(request.From))
 	if request.To != nil {

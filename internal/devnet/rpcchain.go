@@ -275,7 +275,7 @@ func (p *proofNodes) Put(_, value []byte) error {
 	return nil
 }
 
-// Delete is there because the library's interface has it.
+// Delete is required by the library's interface.
 func (*proofNodes) Delete([]byte) error { return nil }
 
 // GetProof answers eth_getProof.

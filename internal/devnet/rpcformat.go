@@ -47,7 +47,7 @@ func headerObject(header *types.Header) object {
 	return fields
 }
 
-// blockObject has the transactions in full, or their hashes.
+// blockObject returns a block with its transactions in full, or with their hashes only.
 func blockObject(block *types.Block, full bool, rules *params.ChainConfig) object {
 	fields := headerObject(block.Header())
 	fields["size"] = hexutil.Uint64(block.Size())
@@ -66,7 +66,7 @@ func blockObject(block *types.Block, full bool, rules *params.ChainConfig) objec
 	return fields
 }
 
-// minedObject is a transaction of a block.
+// minedObject returns a transaction of a block.
 func minedObject(block *types.Block, index int, rules *params.ChainConfig) object {
 	tx := block.Transactions()[index]
 	fields := transactionObject(tx, rules)
@@ -84,7 +84,7 @@ func minedObject(block *types.Block, index int, rules *params.ChainConfig) objec
 	return fields
 }
 
-// transactionObject is a transaction without a block.
+// transactionObject returns a transaction without a block.
 func transactionObject(tx *types.Transaction, rules *params.ChainConfig) object {
 	from, _ := types.Sender(types.LatestSigner(rules), tx)
 	v, r, s := tx.RawSignatureValues()
@@ -124,7 +124,8 @@ func transactionObject(tx *types.Transaction, rules *params.ChainConfig) object 
 	return fields
 }
 
-// receiptObject has to, from and the place in the block in addition to what is stored.
+// receiptObject returns a receipt. It adds sender, recipient and position in the block to the
+// stored receipt.
 func receiptObject(receipt *types.Receipt, tx *types.Transaction, rules *params.ChainConfig) object {
 	from, _ := types.Sender(types.LatestSigner(rules), tx)
 	fields := object{

@@ -160,7 +160,7 @@ func (m *logMethods) blockRange(ctx context.Context, filter *logFilter) (first, 
 	return first, last, nil
 }
 
-// resolve gives the number of a block; without one, of the latest.
+// resolve returns the number of a block; nil means the latest.
 func (m *logMethods) resolve(ctx context.Context, block *rpc.BlockNumber) (uint64, error) {
 	number := rpc.LatestBlockNumber
 	if block != nil {
@@ -368,8 +368,8 @@ func (m *logMethods) NewPendingTransactions(ctx context.Context, full *bool) (*r
 	})
 }
 
-// subscribe sends what notes makes of every event to the client, until the client or the chain
-// ends.
+// subscribe sends the notifications of every event to the client until the client disconnects or
+// the chain stops.
 func subscribe[E any](ctx context.Context, source func(chan<- E) event.Subscription, notes func(E) []any) (*rpc.Subscription, error) {
 	notifier, supported := rpc.NotifierFromContext(ctx)
 	if !supported {

@@ -64,7 +64,8 @@ func listen(address string) (*rpcServer, error) {
 	return &rpcServer{listener: listener}, nil
 }
 
-// open starts answering. Pages of any origin may call: there is nothing here to protect from them.
+// open starts answering. Web pages of any origin may call: a development chain has nothing to
+// protect.
 func (s *rpcServer) open(methods *rpc.Server) {
 	overHTTP := allowAnyOrigin(methods)
 	overWebSocket := methods.WebsocketHandler([]string{"*"})

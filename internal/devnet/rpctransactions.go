@@ -51,7 +51,8 @@ func (m transactionMethods) GetTransactionByHash(hash common.Hash) (object, erro
 	return nil, m.indexed()
 }
 
-// indexed is an error while a transaction that is not found may be one that is not indexed yet.
+// indexed returns an error until all transactions are indexed: before that, a transaction that is
+// not found may exist.
 func (m transactionMethods) indexed() error {
 	if !m.node.chain.TxIndexDone() {
 		return errors.New("transaction indexing is in progress")

@@ -24,13 +24,14 @@ const (
 	otherTokens   = 100
 )
 
-// setupRecord is what a complete set-up leaves in the chain's data.
+// setupRecord is stored in the chain's database when the set-up is complete.
 type setupRecord struct {
 	Deployment Deployment  `json:"deployment"`
 	Code       sortie.Hash `json:"code"` // of the contracts deployed
 }
 
-// setUp makes a new chain ready to use, or recalls how an earlier start did.
+// setUp deploys the contracts and funds the wallets of a new chain, or reads the record of an
+// earlier set-up.
 func (c *Chain) setUp(ctx context.Context, ledger ledger) error {
 	if err := c.firstBlock(ctx, ledger); err != nil {
 		return fmt.Errorf("start chain: %w", err)
@@ -69,7 +70,7 @@ func (c *Chain) recall(stored []byte) error {
 	return nil
 }
 
-// contractCode is a fingerprint of all code that set-up deploys.
+// contractCode returns a fingerprint of all code that the set-up deploys.
 func contractCode() sortie.Hash {
 	var code []byte
 	for _, contract := range []contracts.Contract{contracts.ServiceToken, contracts.TestUSDCProxy, contracts.MissionFactory} {
@@ -122,7 +123,7 @@ func (c *Chain) deployAndFund(ctx context.Context) (Deployment, error) {
 	return deployment, nil
 }
 
-// fundWallets gives tokens to everyone who plays a part. All transfers share a block.
+// fundWallets transfers tokens to the wallets that start with some. All transfers share a block.
 func fundWallets(ctx context.Context, account *chain.Account, deployment Deployment) error {
 	var sent []*types.Transaction
 	give := func(token sortie.Address, data []byte) error {

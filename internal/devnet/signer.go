@@ -11,7 +11,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/chain"
 )
 
-// NewSigner makes a signer of transactions of something that signs 32-byte digests: 65 bytes r, s,
+// NewSigner returns a signer of transactions. sign signs 32-byte digests and returns 65 bytes r, s,
 // v with v 0 and 1 or 27 and 28.
 func NewSigner(address sortie.Address, sign func(ctx context.Context, digest sortie.Hash) (sortie.Bytes, error)) chain.TransactionSigner {
 	return digestSigner{address, sign}

@@ -59,7 +59,7 @@ var derivedWallets = sync.OnceValues(func() ([]Wallet, error) {
 	return wallets, nil
 })
 
-// Wallets gives the wallet of every role, in the order of their account numbers.
+// Wallets returns the wallet of every role, in the order of their account numbers.
 func Wallets() []Wallet {
 	wallets, err := derivedWallets()
 	if err != nil {
@@ -68,7 +68,7 @@ func Wallets() []Wallet {
 	return append([]Wallet(nil), wallets...)
 }
 
-// WalletByRole gives the wallet of a role. It panics on a role that is none of the constants above.
+// WalletByRole returns the wallet of a role. It panics on an unknown role.
 func WalletByRole(role Role) Wallet {
 	for _, wallet := range Wallets() {
 		if wallet.Role == role {
@@ -78,8 +78,8 @@ func WalletByRole(role Role) Wallet {
 	panic(fmt.Sprintf("devnet: no wallet has the role %q", role))
 }
 
-// UserWallets gives the wallets that people play with: the creators, the contributors and the
-// operator, but none of the service's own keys. The ready file of `sortie dev` lists them.
+// UserWallets returns the wallets for users: the creators, the contributors and the operator, but
+// none of the service's own keys. The ready file of `sortie dev` lists them.
 func UserWallets() []Wallet {
 	var users []Wallet
 	for _, role := range []Role{RoleCreator, RoleCreator2, RoleContributor1, RoleContributor2, RoleContributor3, RoleOperator} {
@@ -88,9 +88,9 @@ func UserWallets() []Wallet {
 	return users
 }
 
-// Key gives the n-th secret key of the development mnemonic, for the key reference `dev:N`. It
-// refuses every chain id but 1337 and 31337: on any other chain, money sent to these keys can be
-// taken by anyone.
+// Key returns the n-th secret key of the development mnemonic, for the key reference `dev:N`. It
+// refuses every chain id but 1337 and 31337: on any other chain, anyone can take money sent to
+// these keys.
 func Key(chainID uint64, n int) ([32]byte, error) {
 	if !sortie.IsDevelopmentChain(chainID) {
 		return [32]byte{}, fmt.Errorf("development key %d refused on chain id %d: everyone has it; use a keystore file or a signer command", n, chainID)
