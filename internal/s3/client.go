@@ -26,7 +26,7 @@ const (
 	emptySum = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 )
 
-// Config says which bucket a client uses.
+// Config selects a bucket and how to reach it.
 type Config struct {
 	Bucket      string
 	Region      string
@@ -48,7 +48,7 @@ type Client struct {
 	transport *http.Transport
 }
 
-// New makes a client. It sends nothing.
+// New returns a client. It sends no request.
 func New(config Config) (*Client, error) {
 	if config.Region == "" {
 		if config.Endpoint == nil {
@@ -96,7 +96,7 @@ func (c Config) amazonHost() string {
 	return host + "." + domain(c.Region)
 }
 
-// Host names the server, for a log.
+// Host returns the server's name, for logs.
 func (c *Client) Host() string {
 	if c.config.Endpoint == nil {
 		return "Amazon S3, region " + strconv.Quote(c.config.Region)
@@ -134,7 +134,8 @@ type call struct {
 	body   []byte
 }
 
-// do sends a request, again if the failure may pass, and gives the answer if it is a success.
+// do sends a request, and again after a temporary failure. It returns the answer if it is a
+// success.
 func (c *Client) do(ctx context.Context, call call) (*http.Response, error) {
 	pause := firstPause
 	for attempt := 1; ; attempt++ {
@@ -153,7 +154,7 @@ func (c *Client) do(ctx context.Context, call call) (*http.Response, error) {
 	}
 }
 
-// mayPass reports whether a request may succeed when it is sent again.
+// mayPass reports whether a failure is temporary.
 func mayPass(err error) bool {
 	var answer *Error
 	return !errors.As(err, &answer) || answer.Status == http.StatusTooManyRequests || answer.Status >= 500 && answer.Status != http.StatusNotImplemented
@@ -201,7 +202,7 @@ func readError(status int, body io.Reader) error {
 	return failure
 }
 
-// discard sends a request whose answer has no body of interest.
+// discard sends a request and ignores the body of its answer.
 func (c *Client) discard(ctx context.Context, call call) (http.Header, error) {
 	response, err := c.do(ctx, call)
 	if err != nil {
@@ -233,7 +234,7 @@ func (c *Client) CreateBucket(ctx context.Context) error {
 	return err
 }
 
-// newObject is the header of a request that begins an object.
+// newObject returns the headers of a request that creates an object.
 func (c *Client) newObject() http.Header {
 	header := http.Header{"Content-Type": {"application/octet-stream"}}
 	if c.config.Encryption != "" {
@@ -251,8 +252,8 @@ func (c *Client) Put(ctx context.Context, key string, content []byte) error {
 	return err
 }
 
-// Get reads an object from offset on: length bytes, or all if length is negative. It gives the size
-// of the whole object. It does not retry once the answer has begun.
+// Get reads an object from offset on: length bytes, or all if length is negative. It also returns
+// the size of the whole object. It does not retry after the answer has begun.
 func (c *Client) Get(ctx context.Context, key string, offset, length int64) (io.ReadCloser, int64, error) {
 	header := http.Header{}
 	if length > 0 {
@@ -276,7 +277,7 @@ func (c *Client) Get(ctx context.Context, key string, offset, length int64) (io.
 	return response.Body, size, nil
 }
 
-// Stat gives the size of an object and the time of its last put.
+// Stat returns the size of an object and the time of its last put.
 func (c *Client) Stat(ctx context.Context, key string) (size int64, modified time.Time, err error) {
 	header, err := c.discard(ctx, call{method: http.MethodHead, key: key})
 	if err != nil {
@@ -298,15 +299,14 @@ func (c *Client) Delete(ctx context.Context, key string) error {
 }
 
 // DeleteIfModifiedAt removes an object if its last put was at the given time. Many servers do not
-// know that condition: status 400 or 501.
+// support that condition and answer with status 400 or 501.
 func (c *Client) DeleteIfModifiedAt(ctx context.Context, key string, modified time.Time) error {
 	condition := http.Header{"X-Amz-If-Match-Last-Modified-Time": {modified.UTC().Format(http.TimeFormat)}}
 	_, err := c.discard(ctx, call{method: http.MethodDelete, key: key, header: condition})
 	return err
 }
 
-// List gives the keys with a prefix that come after a key, in order. pageTimeout bounds each
-// request.
+// List yields the keys with a prefix after a key, in order. pageTimeout bounds each request.
 func (c *Client) List(ctx context.Context, prefix, after string, pageTimeout time.Duration) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		query := url.Values{"list-type": {"2"}, "prefix": {prefix}}

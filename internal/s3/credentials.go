@@ -34,20 +34,20 @@ type Credentials struct {
 	Expires                            time.Time // zero: never
 }
 
-// A Provider gives the credentials for a request.
+// A Provider returns the credentials for a request.
 type Provider func(ctx context.Context) (Credentials, error)
 
-// Anonymous gives no credentials.
+// Anonymous returns no credentials.
 func Anonymous(context.Context) (Credentials, error) { return Credentials{}, nil }
 
-// errNone is returned by a source that has no credentials, so that the next is asked.
+// errNone is the error of a source that has no credentials; the next source is tried.
 var errNone = errors.New("no credentials")
 
 var errNoAccessKey = errors.New("the answer has no access key")
 
-// FindCredentials gives the provider that the AWS tools would use: environment variables, the token
-// of a web identity, the shared credentials file, the container, the machine. A profile restricts
-// it to that profile of the file.
+// FindCredentials returns a provider with the sources of the AWS tools: environment variables, the
+// token of a web identity, the shared credentials file, the container, the machine. With a profile,
+// it uses only that profile of the file.
 func FindCredentials(profile, region string) Provider {
 	sources := []Provider{fromEnvironment, webIdentity(region), fromFile(""), fromContainer, fromMachine}
 	if profile != "" {
@@ -63,8 +63,7 @@ func FindCredentials(profile, region string) Provider {
 	})
 }
 
-// cached asks a source again only when what it gave is about to expire. One caller asks for all: the
-// others wait no longer than their own context, and a caller that leaves does not end the renewal.
+// cached calls a source again only when its last credentials are about to expire.
 func cached(source Provider) Provider {
 	renewal := make(chan struct{}, 1) // a lock that a context can give up
 	var last Credentials
@@ -149,7 +148,7 @@ func readProfile(file io.Reader, profile string) map[string]string {
 	return values
 }
 
-// webIdentity exchanges the token of a web identity, as Kubernetes gives one to a pod.
+// webIdentity exchanges the token of a web identity, which Kubernetes mounts into a pod.
 func webIdentity(region string) Provider {
 	return func(ctx context.Context) (Credentials, error) {
 		path, role := os.Getenv("AWS_WEB_IDENTITY_TOKEN_FILE"), os.Getenv("AWS_ROLE_ARN")
@@ -187,7 +186,7 @@ func webIdentity(region string) Provider {
 	}
 }
 
-// fromContainer asks the agent of ECS or EKS.
+// fromContainer requests credentials from the agent of ECS or EKS.
 func fromContainer(ctx context.Context) (Credentials, error) {
 	endpoint := os.Getenv("AWS_CONTAINER_CREDENTIALS_FULL_URI")
 	if relative := os.Getenv("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"); relative != "" {
@@ -234,7 +233,7 @@ func checkContainerURI(address string) error {
 // containerAgents are the addresses of the agents of ECS and EKS.
 var containerAgents = []string{"169.254.170.2", "169.254.170.23", "fd00:ec2::23"}
 
-// fromMachine asks the metadata service of EC2.
+// fromMachine requests credentials from the metadata service of EC2.
 func fromMachine(ctx context.Context) (Credentials, error) {
 	if disabled, _ := strconv.ParseBool(os.Getenv("AWS_EC2_METADATA_DISABLED")); disabled {
 		return Credentials{}, errNone
@@ -296,7 +295,7 @@ func fetch(ctx context.Context, method, address string, header http.Header, body
 	return io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 }
 
-// domain is Amazon's in a region.
+// domain returns Amazon's domain in a region.
 func domain(region string) string {
 	if strings.HasPrefix(region, "cn-") {
 		return "amazonaws.com.cn"

@@ -11,7 +11,7 @@ import (
 	"strconv"
 )
 
-// MinPart is the least size of a part, except for the last.
+// MinPart is the minimum size of a part, except for the last.
 const MinPart = 5 << 20
 
 // Upload is an object that is sent in parts. It is visible after Complete.
@@ -27,7 +27,7 @@ type part struct {
 	ETag       string
 }
 
-// NewUpload begins an object.
+// NewUpload starts the upload of an object.
 func (c *Client) NewUpload(ctx context.Context, key string) (*Upload, error) {
 	var answer struct {
 		UploadID string `xml:"UploadId"`

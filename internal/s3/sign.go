@@ -41,7 +41,7 @@ func sign(r *http.Request, by Credentials, region, service, bodySum string, now 
 	r.Header.Set("Authorization", signatureAlgorithm+" Credential="+by.AccessKey+"/"+scope+", SignedHeaders="+names+", Signature="+hex.EncodeToString(mac(key, text)))
 }
 
-// canonicalHeaders gives the names of the signed headers and the lines that are signed.
+// canonicalHeaders returns the names of the signed headers and the lines to sign.
 func canonicalHeaders(r *http.Request) (names, lines string) {
 	values := map[string]string{"host": r.URL.Host}
 	for name, list := range r.Header {
@@ -69,7 +69,8 @@ func hexSum(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// escapePath encodes a path as the signature wants it: all but letters, digits, - _ . ~ and /.
+// escapePath encodes a path as the signature requires: everything except letters, digits, - _ . ~
+// and /.
 func escapePath(path string) string {
 	var escaped strings.Builder
 	for _, part := range []byte(path) {
