@@ -12,7 +12,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// maxConfirmations is how many fundings of a kind one page lists.
+// maxConfirmations is the number of fundings in each list of a page.
 const maxConfirmations = 256
 
 // PendingConfirmations lists, in pages, the fundings to confirm or lock, and the closings to count

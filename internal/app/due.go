@@ -9,7 +9,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// maxDue is how many items of a kind one call handles.
+// maxDue is the number of items of each kind that one call handles.
 const maxDue = 256
 
 // DueByTime expires reservations, makes acceptances final, completes missions and rejects those

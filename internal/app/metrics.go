@@ -8,7 +8,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/mission"
 )
 
-// Outcome is what became of a submission: its new status, or one of the outcomes below.
+// Outcome is the result of a submission: its new status, or one of the outcomes below.
 type Outcome string
 
 // The outcomes that are not a status.

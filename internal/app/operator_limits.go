@@ -42,7 +42,7 @@ func (tx *writeTx) countAcceptance(operator sortie.Address, submission store.Sub
 		if err := tx.alarmAboutOperator(operator, token, limit); err != nil {
 			return false, err
 		}
-		if tx.core.limits.second && !tx.seconds(operator, submission) {
+		if tx.core.limits.second && !tx.endorsedByAnother(operator, submission) {
 			return false, nil
 		}
 	}
@@ -57,14 +57,13 @@ func (tx *writeTx) alarmAboutOperator(operator sortie.Address, token sortie.Toke
 		operator, sortie.FormatUnits(limit, tx.core.tokens[token].Decimals), token)
 }
 
-// seconds reports whether another operator accepted the submission before.
-func (tx *writeTx) seconds(operator sortie.Address, submission store.Submission) bool {
+// endorsedByAnother reports whether another operator accepted the submission before.
+func (tx *writeTx) endorsedByAnother(operator sortie.Address, submission store.Submission) bool {
 	first, err := sortie.ParseAddress(submission.EndorsedBy)
 	return err == nil && first != operator && tx.core.operators[first]
 }
 
-// endorse records, once, that an operator accepted a submission that a second operator must accept
-// as well.
+// endorse records, once, the acceptance of a submission that a second operator must accept as well.
 func (tx *writeTx) endorse(order Order, submission store.Submission) error {
 	operator := order.Operator.String()
 	if submission.EndorsedBy == operator {
