@@ -54,7 +54,7 @@ func (g *gallery) mediaProxy(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", row.name, err)
 		}
 		if costs[0].body != costs[1].body {
-			return fmt.Errorf("%s: %d bytes came from the product and %d from nginx", row.name, costs[0].body, costs[1].body)
+			return fmt.Errorf("%s: received %d bytes from the product and %d from nginx", row.name, costs[0].body, costs[1].body)
 		}
 		g.report.add(serving, result{Name: row.name, Product: micros(costs[0].cpu), Limit: micros(costs[1].cpu),
 			Value: quotient(costs[0].cpu, costs[1].cpu)}.atMost(row.most))

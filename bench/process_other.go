@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-var errLinuxOnly = errors.New("the benchmark reads the processor time and memory of other processes in the way of Linux: run it there")
+var errLinuxOnly = errors.New("the benchmark reads the processor time and memory of other processes from /proc: run it on Linux")
 
 func processCPU(int) (time.Duration, error) { return 0, errLinuxOnly }
 

@@ -84,7 +84,7 @@ func (g *gallery) downloads(ctx context.Context) error {
 		return err
 	}
 	if c.body != largeFile {
-		return fmt.Errorf("%d bytes came of %d", c.body, largeFile)
+		return fmt.Errorf("received %d of %d bytes", c.body, largeFile)
 	}
 	return g.reportTransfer("downloads", server, c)
 }

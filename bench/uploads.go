@@ -40,7 +40,7 @@ func (g *gallery) declareTarget() string { return "/api/missions/" + g.missionID
 func (g *gallery) announce(c connection, contributor creator, key string, u upload) (declared sortie.SubmissionDeclared, err error) {
 	err = c.fetch(contributor.post(g.declareTarget(), key, declaration(u.contentType, u.size(), u.hash())), &declared)
 	if err == nil && declared.Upload == nil {
-		err = errors.New("no upload is waited for")
+		err = errors.New("the declaration has no upload links")
 	}
 	return declared, err
 }
