@@ -181,7 +181,7 @@ func (c *Chain) fundMissions(missions int) {
 func (c *Chain) RPC(result any, method string, args ...any) {
 	c.t.Helper()
 	if err := c.Client.Client().CallContext(context.Background(), result, method, args...); err != nil {
-		c.t.Fatalf("%s: %v", method, err)
+		c.t.Fatalf("call %s: got error %v, want none", method, err)
 	}
 }
 

@@ -122,8 +122,8 @@ func (d Deployment) checkRole(ctx context.Context, node Reader, name setting.Nam
 	return nil
 }
 
-// CheckToken refuses an address without code and a token with other decimals. Name is the setting of
-// the address.
+// CheckToken refuses an address without code and a token with other decimals. Name is the setting
+// of the address.
 func CheckToken(ctx context.Context, node Reader, name setting.Name, token sortie.Address, decimals int) error {
 	if err := checkCode(ctx, node, name, token); err != nil {
 		return err

@@ -165,7 +165,7 @@ func exampleLog() *types.Log {
 	}
 }
 
-func TestListsThatNobodyAskedForAreRefused(t *testing.T) {
+func TestLogsThatWereNotRequestedAreRefused(t *testing.T) {
 	t.Parallel()
 	whole := string(chaintest.LogJSON(t, exampleLog()))
 	second := strings.Replace(whole, `"logIndex":"0x3"`, `"logIndex":"0x4"`, 1)

@@ -209,7 +209,7 @@ func (n *Node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		body = append(append([]byte{'['}, body...), ']')
 	}
 	if err := json.Unmarshal(body, &requests); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
+		http.Error(w, "the request is not valid JSON-RPC: "+err.Error(), http.StatusBadRequest)
 		return
 	}
 	replies := make([]map[string]any, len(requests))

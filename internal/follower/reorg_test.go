@@ -170,7 +170,7 @@ func TestFinalityBeginsAgainWhereItBroke(t *testing.T) {
 	}
 }
 
-func TestAStretchIsCutBehindBlocks(t *testing.T) {
+func TestABlockRangeIsCutAfterBlocks(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var s blockRange

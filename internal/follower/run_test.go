@@ -127,7 +127,7 @@ func TestRunBacksOff(t *testing.T) {
 	r.canonical()
 }
 
-func TestRunGoesOnAfterAConflict(t *testing.T) {
+func TestRunContinuesAfterAConflict(t *testing.T) {
 	t.Parallel()
 	r := newTestChain(t, 1, Finalized)
 	r.mustSettle()

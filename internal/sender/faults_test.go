@@ -459,7 +459,7 @@ func TestEveryDialectOfNodes(t *testing.T) {
 }
 
 // A node answers from a lagging machine: what is mined stays mined, and no nonce is assigned twice.
-func TestANodeThatFallsBehind(t *testing.T) {
+func TestANodeThatLags(t *testing.T) {
 	t.Parallel()
 	r := newTestSender(t, 12, sqliteDatabase(t))
 	r.depth = 6
@@ -497,7 +497,7 @@ func TestANodeThatFallsBehind(t *testing.T) {
 }
 
 // The first node lags and the second does not: the view of the second counts.
-func TestANodeThatIsBehindIsAskedLast(t *testing.T) {
+func TestALaggingNodeIsAskedLast(t *testing.T) {
 	t.Parallel()
 	r := newTestSender(t, 2, sqliteDatabase(t))
 	second := newProxyNode(t, r.Client.Client())

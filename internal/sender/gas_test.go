@@ -45,8 +45,8 @@ func TestALowBalanceIsAnAlarmBeforeItIsTooLate(t *testing.T) {
 		r.setBalance(new(big.Int).Sub(tenth, big.NewInt(1)))
 		r.clock.advance(time.Minute)
 		r.step()
-		if got := r.gasAlarm(); !strings.Contains(got, "--min-gas-balance") || !strings.Contains(got, "not known") {
-			t.Errorf("alarm of an idle sender: got %q, want the flag, and that the pace is not known", got)
+		if got := r.gasAlarm(); !strings.Contains(got, "the configured minimum") || !strings.Contains(got, "not known") {
+			t.Errorf("alarm of an idle sender: got %q, want the configured minimum, and that the pace is not known", got)
 		}
 		before := r.balance()
 		r.want(r.Missions...)

@@ -111,7 +111,7 @@ func TestNothingIsSentWhileHalted(t *testing.T) {
 
 // A transaction that nodes have and never mine is replaced, later each time, up to the limit; then
 // there is an alarm.
-func TestATransactionThatNobodyMines(t *testing.T) {
+func TestATransactionThatIsNeverMined(t *testing.T) {
 	t.Parallel()
 	r := newTestSender(t, 3, sqliteDatabase(t))
 	swallow := true
@@ -211,7 +211,7 @@ func TestAnIntentThatCannotBePrepared(t *testing.T) {
 
 // A transaction that is mined without effect costs gas each time: the delays grow, and others
 // continue.
-func TestMinedInVainAgainAndAgain(t *testing.T) {
+func TestMinedWithoutEffectManyTimes(t *testing.T) {
 	t.Parallel()
 	r := newTestSender(t, 2, sqliteDatabase(t))
 	meagre := true

@@ -60,7 +60,7 @@ func (m *proxyNode) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		body = append(append([]byte("["), body...), ']')
 	}
 	if err := json.Unmarshal(body, &calls); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
+		http.Error(w, "the request is not valid JSON-RPC: "+err.Error(), http.StatusBadRequest)
 		return
 	}
 	answers := make([]map[string]any, len(calls))

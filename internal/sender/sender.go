@@ -162,16 +162,16 @@ func (s *Sender) Run(ctx context.Context, lease store.Lease) error {
 // Step reads the chain and the intents once, and does what is due.
 func (s *Sender) Step(ctx context.Context, lease store.Lease) error {
 	s.status.begin()
-	round, err := s.load(ctx)
+	current, err := s.load(ctx)
 	switch {
 	case err != nil:
-	case len(round.intents) > 0:
-		err = s.work(ctx, lease, round)
+	case len(current.intents) > 0:
+		err = s.work(ctx, lease, current)
 	default:
-		s.readBalance(ctx, round)
+		s.readBalance(ctx, current)
 	}
-	s.watchGas(ctx, round)
-	s.status.end(round, err, s.config.Logger)
+	s.watchGas(ctx, current)
+	s.status.end(current, err, s.config.Logger)
 	return err
 }
 
