@@ -137,7 +137,8 @@ func TestAlteredLogsAreRefusedOrReadExactly(t *testing.T) {
 		}
 		read++
 	})
-	if refused == 0 || read == 0 {
+	// Under -short rapid draws so few logs that all may be of one kind.
+	if !testing.Short() && (refused == 0 || read == 0) {
 		t.Errorf("got %d refused and %d decoded logs, want more of both", refused, read)
 	}
 }

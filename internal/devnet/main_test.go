@@ -128,7 +128,8 @@ func (c *child) url() string {
 			return url
 		}
 	}
-	c.t.Fatalf("the chain did not start: %s", c.stderr.String())
+	err := c.process.Wait() // and until all of stderr is read
+	c.t.Fatalf("the chain did not start: %v: %s", err, c.stderr.String())
 	return ""
 }
 
