@@ -2,12 +2,12 @@ package api
 
 import (
 	"errors"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/foreign"
 )
 
 // maxSmallBody fits the longest reason with every character escaped.
@@ -78,10 +78,7 @@ func errInvalidJSON() *sortie.Error {
 
 // errInvalidField is the error of a body with one invalid field, in the form of a mission's errors.
 func errInvalidField(path, code, message string) error {
-	const longest = 60 // the client chooses the name
-	if len(path) > longest {
-		path = strings.ToValidUTF8(path[:longest], "") + "..."
-	}
+	path = foreign.Cut(path, foreign.MaxName) // the client chooses the name
 	return sortie.NewError(sortie.CodeValidationFailed, "%s %s", path, message).
 		Detail("fields", []sortie.FieldError{{Path: path, Code: code, Message: message}})
 }

@@ -57,7 +57,7 @@ func TestReasonsThatCannotBeRead(t *testing.T) {
 		`{"reason":{"text":"x"}}`:               "reason wrong_type",
 		`{"Reason":"x"}`:                        "Reason unsupported",
 		`{"reason":"x","note":"y"}`:             "note unsupported",
-		`{"` + strings.Repeat("入", 30) + `":1}`: strings.Repeat("入", 20) + "... unsupported",
+		`{"` + strings.Repeat("入", 70) + `":1}`: strings.Repeat("入", 57) + "... unsupported",
 	} {
 		if _, err := decodeReason([]byte(body)); fault(err) != want {
 			t.Errorf("%s: %q, want %q", body, fault(err), want)

@@ -3,7 +3,6 @@ package api
 import (
 	"log/slog"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/sortie-labs/sortie"
@@ -32,16 +31,4 @@ func (s *Server) log(req *request, err error, took time.Duration) {
 		attributes = append(attributes, slog.String("error", err.Error()))
 	}
 	s.config.Logger.LogAttrs(req.http.Context(), level, "request", attributes...)
-}
-
-func printable(method string) string {
-	if len(method) > 16 {
-		method = method[:16] + "..."
-	}
-	return strings.Map(func(r rune) rune {
-		if r < 0x21 || r > 0x7e {
-			return '?'
-		}
-		return r
-	}, method)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/sortie-labs/sortie"
 	"github.com/sortie-labs/sortie/internal/apidocs"
 	"github.com/sortie-labs/sortie/internal/app"
+	"github.com/sortie-labs/sortie/internal/foreign"
 	"github.com/sortie-labs/sortie/internal/wallet"
 )
 
@@ -177,7 +178,7 @@ func (res *resource) serve(req *request) error {
 	route, ok := res.find(req.http.Method)
 	if !ok {
 		req.Header().Set("Allow", res.methods())
-		return sortie.NewError(sortie.CodeMethodNotAllowed, "this path does not support %s; it supports %s", printable(req.http.Method), res.methods())
+		return sortie.NewError(sortie.CodeMethodNotAllowed, "this path does not support %s; it supports %s", foreign.Line(req.http.Method, foreign.MaxName), res.methods())
 	}
 	req.route = route.method + " " + route.pattern
 	if err := s.admit(req, route); err != nil {

@@ -12,9 +12,10 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/sortie-labs/sortie/internal/foreign"
 )
 
 // ErrBadAnswer says that a node's answer cannot be correct. No part of it is used.
@@ -458,7 +459,7 @@ func parseNodeError(text []byte) (error, error) {
 			refused.code, _ = strconv.Atoi(string(value))
 		case "message":
 			if message, err := jsontext.AppendUnquote(nil, value); err == nil {
-				refused.message = printable(string(message))
+				refused.message = foreign.Line(string(message), foreign.MaxMessage)
 			}
 		}
 		return nil
@@ -466,28 +467,9 @@ func parseNodeError(text []byte) (error, error) {
 	return refused, err
 }
 
-// printable makes foreign text safe for a log line.
-func printable(text string) string {
-	const limit = 200
-	if len(text) > limit {
-		text = text[:limit]
-	}
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(text, " "))
-}
-
-// OneLine makes an error text safe to show: one line of limited length.
+// OneLine makes the error text of several nodes safe to show.
 func OneLine(detail string) string {
-	const limit = 500
-	detail = strings.ReplaceAll(detail, "\n", "; ")
-	if len(detail) > limit {
-		detail = strings.ToValidUTF8(detail[:limit], "") + "..."
-	}
-	return detail
+	return foreign.Line(strings.ReplaceAll(detail, "\n", "; "), foreign.MaxDetail)
 }
 
 // RefusedAlone reports whether a node refused one call, perhaps for the size of its answer.

@@ -24,7 +24,7 @@ func TestErrorsOfNodesHaveTheirKinds(t *testing.T) {
 	if err := ask(chaintest.AnswersWith(429, "")); !errors.As(err, &status) || status != 429 || !errors.Is(err, ErrUnreachable) {
 		t.Errorf("an HTTP status: got %v, want status 429, unreachable", err)
 	}
-	if err := ask(chaintest.AnswersWith(400, `{"id":null,"error":{"code":-32600,"message":"no\u001b[31m batches"}}`)); !errors.As(err, &refused) || !IsAnswer(err) || refused.message != "no [31m batches" {
+	if err := ask(chaintest.AnswersWith(400, `{"id":null,"error":{"code":-32600,"message":"no\u001b[31m batches"}}`)); !errors.As(err, &refused) || !IsAnswer(err) || refused.message != "no[31m batches" {
 		t.Errorf("a JSON-RPC error for the batch: got %v, want it with its message", err)
 	}
 	for _, text := range []string{`{"id":1,"result":1}`, `[]`, `[{}]`, `[{"id":1},{"id":2}]`, `[{"id":1,"result":1},{"id":1,"result":1}]`, `[{"id":1.5,"result":1},{"id":2,"result":1}]`, `7`, `[[],[]]`,

@@ -6,10 +6,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sortie-labs/sortie/internal/foreign"
 )
 
 // wantsOutputJSON reports whether the command prints JSON.
@@ -76,16 +77,8 @@ func row(table *tabwriter.Writer, name, value string) {
 	fmt.Fprintf(table, "  %s\t%s\n", name, clean(value))
 }
 
-// clean replaces control characters by spaces: text from the service must not move the terminal's
-// cursor or add lines.
-func clean(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r < 0x20 || r == 0x7f || (r >= 0x80 && r < 0xa0) {
-			return ' '
-		}
-		return r
-	}, text)
-}
+// clean makes text from the service safe for a terminal: it must not move the cursor or add lines.
+func clean(text string) string { return foreign.Line(text, foreign.NoLimit) }
 
 // programName returns the name that this program was started with, for suggested commands.
 func programName() string { return os.Args[0] }

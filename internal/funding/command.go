@@ -12,9 +12,9 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/foreign"
 )
 
 // commandLimits bounds the resources of a signing command.
@@ -190,19 +190,9 @@ func (c *capture) Write(data []byte) (int, error) {
 
 // explain adds the first line of standard error, without control characters.
 func (c *capture) explain(err error) error {
-	const longest = 200
-	line, _, _ := strings.Cut(strings.TrimSpace(c.content.String()), "\n")
-	line = strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return ' '
-		}
-		return r
-	}, line)
-	if line = strings.TrimSpace(line); line == "" {
+	line := foreign.FirstLine(c.content.String(), foreign.MaxMessage)
+	if line == "" {
 		return fmt.Errorf("it failed (%w) and wrote nothing to standard error", err)
-	}
-	if len(line) > longest {
-		line = strings.ToValidUTF8(line[:longest], "") + "..."
 	}
 	return fmt.Errorf("it failed (%w): %s", err, line)
 }

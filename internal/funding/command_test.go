@@ -266,7 +266,7 @@ func TestCommandRefusalsAtOpening(t *testing.T) {
 		limits          commandLimits
 	}{
 		{"refuse", "it failed (exit status 3): over the daily limit", patient},
-		{"refuse loudly", "it failed (exit status 3): [31m" + strings.Repeat("no ", 65) + "n...", patient},
+		{"refuse loudly", "it failed (exit status 3): [31m" + strings.Repeat("no ", 97) + "no...", patient},
 		{"refuse mutely", "it failed (exit status 3) and wrote nothing to standard error", patient},
 		{"hang at once", "no answer within 200ms; it was killed", shortTimeout(patient)},
 	}

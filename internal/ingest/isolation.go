@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
+
+	"github.com/sortie-labs/sortie/internal/foreign"
 )
 
 // Isolation is how strictly the processes that read strangers' files are isolated from the system.
@@ -79,10 +81,10 @@ func (i *Ingester) CheckFFmpeg(ctx context.Context) error {
 	process.Stderr = stderr
 	err = runWithRequest(process, childRequest{Limits: limits, Isolation: i.config.Isolation, Command: []string{i.config.FFmpeg, "-hide_banner", "-version"}})
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == exitNotIsolated {
-		return fmt.Errorf("%w: %s", ErrNotIsolated, firstLine(stderr.String()))
+		return fmt.Errorf("%w: %s", ErrNotIsolated, foreign.FirstLine(stderr.String(), foreign.NoLimit))
 	}
 	if err != nil {
-		return fmt.Errorf("start %s: %w: %s", i.config.FFmpeg, err, firstLine(stderr.String()))
+		return fmt.Errorf("start %s: %w: %s", i.config.FFmpeg, err, foreign.FirstLine(stderr.String(), foreign.NoLimit))
 	}
 	return nil
 }

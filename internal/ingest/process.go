@@ -11,6 +11,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/sortie-labs/sortie/internal/foreign"
 )
 
 const (
@@ -100,17 +102,12 @@ func (i *Ingester) childError(ctx context.Context, state *os.ProcessState, outpu
 	case ctx.Err() != nil:
 		return fmt.Errorf("read media: %w", context.Cause(ctx))
 	case !ready || state == nil || state.ExitCode() == exitGaveUp || killedFromOutside(state):
-		return fmt.Errorf("read media: the child process ended before it could answer: %w: %s", cause, firstLine(stderr))
+		return fmt.Errorf("read media: the child process ended before it could answer: %w: %s", cause, foreign.FirstLine(stderr, foreign.NoLimit))
 	case strings.Contains(stderr, "out of memory") || strings.Contains(stderr, "cannot allocate memory"):
 		return &Problem{Code: ProblemTooComplex, Message: "reading the file takes too much memory"}
 	}
 	// Our code crashed on the file. The cause is for the log.
-	return fmt.Errorf("%w (%w: %w: %s)", &Problem{Code: ProblemUnreadable, Message: "the file cannot be read: it is damaged"}, ErrReaderFailed, cause, firstLine(stderr))
-}
-
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return line
+	return fmt.Errorf("%w (%w: %w: %s)", &Problem{Code: ProblemUnreadable, Message: "the file cannot be read: it is damaged"}, ErrReaderFailed, cause, foreign.FirstLine(stderr, foreign.NoLimit))
 }
 
 func parseAnswer(output []byte) (answer childAnswer, err error) {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sortie-labs/sortie/internal/foreign"
 	"github.com/sortie-labs/sortie/internal/ingest/container"
 )
 
@@ -88,7 +89,7 @@ func (i *Ingester) takeStill(ctx context.Context, result *Result, after time.Dur
 	case bounded.Err() != nil:
 		return nil, ctx.Err() // the machine is too busy, or the caller has canceled
 	case process.ProcessState != nil && process.ProcessState.ExitCode() == exitNotIsolated:
-		return nil, fmt.Errorf("take a still: %w: %s", ErrNotIsolated, firstLine(stderr.String()))
+		return nil, fmt.Errorf("take a still: %w: %s", ErrNotIsolated, foreign.FirstLine(stderr.String(), foreign.NoLimit))
 	case err == nil && bytes.HasPrefix(picture.Bytes(), []byte{0xff, 0xd8}) && picture.left > 0:
 		return picture.Bytes(), nil
 	case picture.left > 0 && i.causedByVideo(process.ProcessState, stderr.String()):

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/foreign"
 )
 
 // MaxBodyBytes is the size of the largest mission definition.
@@ -91,7 +92,7 @@ func invalidJSON(cause error) *sortie.Error {
 		reason = strings.TrimPrefix(reason, "jsontext: ")
 	}
 	return sortie.NewError(sortie.CodeInvalidJSON,
-		"The body is not one strict JSON object in UTF-8: %s. Correct it and sign the new body.", cut(reason, 300))
+		"The body is not one strict JSON object in UTF-8: %s. Correct it and sign the new body.", foreign.Cut(reason, foreign.MaxMessage))
 }
 
 // scanner splits a valid JSON text into its values.

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/foreign"
 )
 
 // The codes of a field's fault. Clients match on them, so their meaning never changes.
@@ -59,18 +59,7 @@ func (f *faults) invalid() *sortie.Error {
 	return f.problem(sortie.CodeValidationFailed, f.listed[0].Path+" "+f.listed[0].Message)
 }
 
-// cut shortens foreign text for a message.
-func cut(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	for limit > 0 && !utf8.RuneStart(text[limit]) {
-		limit--
-	}
-	return text[:limit] + "..."
-}
-
-func quoteShort(text string) string { return strconv.QuoteToASCII(cut(text, 60)) }
+func quoteShort(text string) string { return strconv.QuoteToASCII(foreign.Cut(text, foreign.MaxName)) }
 
 func alternatives[T ~string](values []T) string {
 	quoted := make([]string, len(values))

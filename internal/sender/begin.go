@@ -6,14 +6,13 @@ import (
 	"fmt"
 	"math/big"
 	"strconv"
-	"strings"
-	"unicode"
 
 	"github.com/ethereum/go-ethereum"
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 
 	"github.com/sortie-labs/sortie/internal/chain"
+	"github.com/sortie-labs/sortie/internal/foreign"
 	"github.com/sortie-labs/sortie/internal/onchain"
 	"github.com/sortie-labs/sortie/internal/store"
 )
@@ -238,7 +237,7 @@ func (s *Sender) postpone(ctx context.Context, lease store.Lease, r *tick, p *tx
 	}
 	s.state.rest(p.ID, r.now)
 	next := p.Intent
-	next.Problem = plainText(problem.Error())
+	next.Problem = foreign.Line(problem.Error(), foreign.MaxMessage)
 	if next.Problem == p.Problem {
 		return nil
 	}
@@ -251,19 +250,4 @@ func (s *Sender) move(ctx context.Context, lease store.Lease, p *txIntent, next 
 	}
 	p.Intent = next
 	return nil
-}
-
-// plainText makes foreign text safe to store and show: short, one line, printable.
-func plainText(text string) string {
-	const longest = 300
-	text = strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
-			return ' '
-		}
-		return r
-	}, text)
-	if len(text) > longest {
-		text = strings.ToValidUTF8(text[:longest], "") + "..."
-	}
-	return text
 }

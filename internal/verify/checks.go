@@ -3,6 +3,8 @@ package verify
 import (
 	"fmt"
 	"time"
+
+	"github.com/sortie-labs/sortie/internal/foreign"
 )
 
 // checksVersion is part of every verdict's policy. It changes with every check, weight, bound and
@@ -97,9 +99,9 @@ func whyUnseen(in Input) string {
 func isReadable(in Input) (bool, string) {
 	switch {
 	case in.Problem != nil && in.Media != nil:
-		return false, "the file is in doubt: " + plainLine(in.Problem.Message)
+		return false, "the file is in doubt: " + foreign.Line(in.Problem.Message, foreign.MaxReason)
 	case in.Problem != nil:
-		return false, "the file cannot be used: " + plainLine(in.Problem.Message)
+		return false, "the file cannot be used: " + foreign.Line(in.Problem.Message, foreign.MaxReason)
 	}
 	return true, "the file can be read"
 }

@@ -15,6 +15,7 @@ import (
 	strict "github.com/go-json-experiment/json"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/foreign"
 	"github.com/sortie-labs/sortie/internal/mission"
 )
 
@@ -174,7 +175,7 @@ func readAnswer(text []byte) (answer, error) {
 		// A program that scores from 0 to 1 must not have everything rejected.
 		return answer{}, fmt.Errorf("its score is %v; %s", *members.Score, answerMustBe)
 	}
-	given := answer{score: int(*members.Score), reason: plainLine(*members.Reason)}
+	given := answer{score: int(*members.Score), reason: foreign.Line(*members.Reason, foreign.MaxReason)}
 	if _, err := mission.NormalizeReason(given.reason, true); err != nil {
 		return answer{}, errors.New("its reason has nothing to read; " + answerMustBe)
 	}

@@ -296,26 +296,6 @@ func TestAVerifierThatIsAway(t *testing.T) {
 	}
 }
 
-func TestPlainLine(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		"Fine.":                             "Fine.",
-		" a \r\n\tb\u2028c\u0085d ":         "a b c d",
-		"\x1b[31mred\x07\x00\x7f\u009b":     "[31mred",
-		"\u202egnp.exe\u2066\ufeff":         "gnp.exe",
-		"e\u0301":                           "é",
-		"می\u200cخواهم 👩\u200d🔬":            "می\u200cخواهم 👩\u200d🔬",
-		"a\U000e0041\U000e0042b\uffffc\xff": "abc",
-		strings.Repeat("é", 280):            strings.Repeat("é", 280),
-		strings.Repeat("é", 281):            strings.Repeat("é", 279) + "…",
-		strings.Repeat("x ", 200):           strings.Repeat("x ", 139) + "x…",
-	} {
-		if got := verify.PlainLine(text); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
-	}
-}
-
 // checkPlain checks that a line is printable.
 func checkPlain(t rapid.TB, line string) {
 	t.Helper()
