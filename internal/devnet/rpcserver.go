@@ -59,7 +59,7 @@ func listen(address string) (*rpcServer, error) {
 	}
 	listener, err := net.Listen("tcp", net.JoinHostPort(host, port))
 	if err != nil {
-		return nil, &setting.Error{Name: setting.ChainListen, Err: fmt.Errorf("%w; choose another port, or 0 for any", err)}
+		return nil, &setting.Error{Name: setting.ChainListen, Err: fmt.Errorf("%w; if another sortie is running, stop it, or choose a free port, 0 for any", err)}
 	}
 	return &rpcServer{listener: listener}, nil
 }
