@@ -52,7 +52,7 @@ type rpcServer struct {
 func listen(address string) (*rpcServer, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, fmt.Errorf("chain address %q: want host:port: %w", address, err)
+		return nil, &setting.Error{Name: setting.ChainListen, Value: address, Err: fmt.Errorf("want host:port, such as 127.0.0.1:8545: %w", err)}
 	}
 	if host == "" {
 		host = "127.0.0.1" // the keys are public: listen beyond this machine only on request
