@@ -35,7 +35,7 @@ var rooms = map[string]struct {
 	"internal/verify":   {[]string{"", "internal/mission"}, "a verdict follows from its input: no database, no files"},
 	"internal/app":      {[]string{"", "internal/mission", "internal/store", "internal/funding", "internal/blob", "internal/ingest", "internal/links", "internal/verify", "internal/onchain"}, "use cases know no HTTP and no chain"},
 	"internal/api":      {[]string{"", "internal/apidocs", "internal/app", "internal/links", "internal/wallet"}, "HTTP decodes, calls one use case and encodes: it never sees the database"},
-	"internal/apidocs":  {nil, "the docs page is made of the OpenAPI document alone"},
+	"internal/apidocs":  {nil, "the docs page is data"},
 	"internal/chain":    {[]string{"", "contracts/bind/missionfactory", "contracts/bind/servicetoken", "internal/onchain", "internal/setting"}, "the chain knows nodes and contracts; what their events mean for a mission is decided elsewhere"},
 	"internal/follower": {[]string{"", "internal/chain", "internal/mission", "internal/onchain"}, "the follower hands events to a ledger and does not know where it keeps them"},
 	"internal/sender":   {[]string{"", "internal/chain", "internal/leases", "internal/onchain", "internal/store"}, "the sender knows where intents are kept, and not what they are for"},
@@ -58,6 +58,7 @@ var rooms = map[string]struct {
 
 	"internal/chaintest":        {[]string{"", "contracts/bind/missionfactory", "internal/onchain"}, "it gives tests a chain in memory, without the code that is tested on it"},
 	"internal/anviltest":        {[]string{"", "contracts/bind/missionfactory", "contracts/bind/servicetoken", "internal/chain", "internal/devnet", "internal/funding"}, "it gives tests a chain of anvil with the contracts on it"},
+	"internal/apidocs/generate": {[]string{"spec"}, "the docs page is made of the OpenAPI document alone"},
 	"internal/ingest/container": {[]string{""}, "the parsers of file formats read bytes: of the protocol they need the content types"},
 	"internal/ingest/specimen":  {nil, "it makes media files for tests of every package"},
 }

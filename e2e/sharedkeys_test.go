@@ -112,7 +112,7 @@ func TestLowGasBalanceIsReported(t *testing.T) {
 	}
 	status := exec.CommandContext(t.Context(), filepath.Join(binaries, "sortie"), "chain", "status", "--url", f.service.url, "--keystore", keystoreOf(t, secret))
 	output, err := status.CombinedOutput()
-	for _, want := range []string{"gas_low", "--min-gas-balance", "how long it lasts is not known"} {
+	for _, want := range []string{"gas_low", "less than the configured minimum", "how long it lasts is not known"} {
 		if err != nil || !strings.Contains(string(output), want) {
 			t.Errorf("sortie chain status: got %v and %s, want %q in it", err, output, want)
 		}

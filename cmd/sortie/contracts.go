@@ -122,8 +122,8 @@ func (o deployOptions) params() (devnet.DeployParams, error) {
 	}, nil
 }
 
-// parseCap reads a cap in whole tokens; nil is no cap. There is no default: the operator must choose
-// what a stolen key can take.
+// parseCap reads a cap in whole tokens; nil means no cap. There is no default: the operator must
+// decide how much a stolen key could take.
 func parseCap(flag, text string, token sortie.Token) (*big.Int, error) {
 	switch text {
 	case "":
@@ -136,7 +136,7 @@ func parseCap(flag, text string, token sortie.Token) (*big.Int, error) {
 		return nil, cli.UsageError("--%s %q: %w; give an amount in whole tokens, or none for no cap", flag, text, err)
 	}
 	if units.Sign() == 0 {
-		return nil, cli.UsageError("--%s %s: nothing could ever be paid out; give an amount in whole tokens, or none for no cap", flag, text)
+		return nil, cli.UsageError("--%s %s: nothing could be paid out; give an amount in whole tokens, or none for no cap", flag, text)
 	}
 	return units, nil
 }

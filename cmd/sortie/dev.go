@@ -85,7 +85,7 @@ func runDev(ctx context.Context, options devOptions, stdout, stderr io.Writer) (
 		return err
 	}
 	logger := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	// The chain outlives ctx, so that the service stops before its chain.
+	// The chain ignores the end of ctx, so that the service stops before its chain.
 	net, err := devnet.Start(context.WithoutCancel(ctx), devnet.Config{
 		DataDir: filepath.Join(options.data, devChainDir), Listen: options.chainListen, Logger: logger,
 	})
@@ -120,7 +120,7 @@ func runDev(ctx context.Context, options devOptions, stdout, stderr io.Writer) (
 	defer stop()
 	go func() {
 		select {
-		case <-net.Done(): // without its chain the service stops too
+		case <-net.Done(): // the chain ended, so the service stops too
 			stop()
 		case <-ctx.Done():
 		}
@@ -145,8 +145,8 @@ func (o devOptions) checkExposure(stderr io.Writer) error {
 	return nil
 }
 
-// devConfig configures the service on the development chain: all roles, no rate limits, any host, the
-// development keys.
+// devConfig configures the service on the development chain: all roles, no rate limits, any host,
+// the development keys.
 func devConfig(net *devnet.Chain, options devOptions, isolation ingest.Isolation, logger *slog.Logger) (service.Config, error) {
 	deployment := net.Deployment()
 	config := service.Config{
@@ -193,7 +193,7 @@ func devMedia(dir string, isolation ingest.Isolation) service.MediaConfig {
 	}
 }
 
-// removeData removes the data of earlier runs, and nothing else in the directory.
+// removeData removes only the data of earlier runs from the directory.
 func removeData(data string) error {
 	for _, name := range []string{devChainDir, devMediaDir, cli.ReadyFileName, devDatabase, devDatabase + "-wal", devDatabase + "-shm", devDatabase + ".lock"} {
 		if err := os.RemoveAll(filepath.Join(data, name)); err != nil {
@@ -203,7 +203,7 @@ func removeData(data string) error {
 	return nil
 }
 
-// runDemoService runs the service of `sortie demo`: dev on free ports, without its greeting.
+// runDemoService runs the service of `sortie demo`: dev on free ports, without the greeting.
 func runDemoService(ctx context.Context, data string, stderr io.Writer, onReady func(cli.ReadyFile)) error {
 	return runDev(ctx, devOptions{
 		listen: "127.0.0.1:0", chainListen: "127.0.0.1:0", data: data, isolation: ingest.IsolationBestEffort.String(), onReady: onReady,

@@ -1,4 +1,5 @@
-// Command sortie runs and uses Sortie: paid real-world missions, funded on chain.
+// Command sortie runs the service Sortie and is its client: paid real-world missions, funded on
+// chain.
 package main
 
 import (
@@ -20,12 +21,12 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	go func() {
 		<-ctx.Done()
-		stop() // a second interrupt ends the process at once
+		stop() // a second interrupt kills the process
 	}()
 	os.Exit(run(ctx, os.Args[1:], os.LookupEnv, os.Stdout, os.Stderr))
 }
 
-// run is the whole program, for main and for tests.
+// run runs the program, for main and for tests.
 func run(ctx context.Context, args []string, lookupEnv func(string) (string, bool), stdout, stderr io.Writer) int {
 	program := cli.Program{
 		Version:   version,

@@ -30,7 +30,7 @@ type mediaOptions struct {
 }
 
 const (
-	// defaultHold leaves operators time to revoke automatic acceptances.
+	// defaultHold gives operators time to revoke automatic acceptances.
 	defaultHold = 10 * time.Minute
 	// uploadsDir is the default directory of uploads in a media directory.
 	uploadsDir = "uploads"
@@ -52,7 +52,7 @@ func defineIsolation(flags *pflag.FlagSet, value *string, standard ingest.Isolat
 	flags.StringVar(value, "media-isolation", standard.String(), "how the processes that read submitted files are isolated: required, best-effort or off")
 }
 
-// parse checks the flags before anything is opened.
+// parse checks the flags before the service opens anything.
 func (o mediaOptions) parse(cmd *cobra.Command, database string) (config service.MediaConfig, err error) {
 	config = service.MediaConfig{Store: o.store, Uploads: o.uploads, Hold: o.hold, Reservations: app.DefaultReservationLimits()}
 	config.Reservations.PerAddress, config.Reservations.TotalBytes = o.reservationsPerAddress, o.reservedBytes
@@ -92,8 +92,8 @@ func (o mediaOptions) parse(cmd *cobra.Command, database string) (config service
 	return config, nil
 }
 
-// uploadsWithoutDirectory returns the directory of uploads for a media store that is no directory. It
-// must persist across restarts and be private to the service.
+// uploadsWithoutDirectory returns the directory of uploads for a media store that is not a
+// directory. It must persist across restarts and be private to the service.
 func uploadsWithoutDirectory(database string) (string, error) {
 	if path, isSQLite := strings.CutPrefix(database, "sqlite:"); isSQLite {
 		return filepath.Join(filepath.Dir(strings.TrimPrefix(path, "//")), uploadsDir), nil
@@ -105,8 +105,8 @@ func uploadsWithoutDirectory(database string) (string, error) {
 	return filepath.Join(cache, "sortie", uploadsDir), nil
 }
 
-// findFFmpeg returns the absolute path of the program; empty if there is none, or if it cannot be
-// isolated on this system.
+// findFFmpeg returns the absolute path of the program, or "" if it is missing or cannot be isolated
+// on this system.
 func findFFmpeg(name string) (string, error) {
 	if name == "" {
 		return "", nil

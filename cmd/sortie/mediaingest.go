@@ -9,8 +9,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/ingest"
 )
 
-// newMediaIngestCmd is the child process in which the service reads uploaded files. It is not for
-// users.
+// newMediaIngestCmd makes the command of the child process that reads an uploaded file for the
+// service. It is not for users.
 func newMediaIngestCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:    ingest.ChildArgument,

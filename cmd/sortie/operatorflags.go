@@ -17,8 +17,8 @@ type operatorOptions struct {
 	second             bool
 }
 
-// defaultOperatorLimit is in whole tokens: more than an operator usually accepts in an hour, less than
-// a thief would.
+// defaultOperatorLimit is in whole tokens: more than an operator usually accepts in an hour, less
+// than a thief would.
 const defaultOperatorLimit = "1000"
 
 func (o *operatorOptions) define(flags *pflag.FlagSet) {
@@ -48,7 +48,7 @@ func (o operatorOptions) parse(operators int) (service.OperatorLimits, error) {
 	}
 	switch {
 	case o.second && len(limits.PerHour) == 0:
-		return service.OperatorLimits{}, cli.UsageError("--second-operator has no limit to act on: give --operator-hourly-limit-usdc or --operator-hourly-limit-service-token an amount")
+		return service.OperatorLimits{}, cli.UsageError("--second-operator needs a limit: give --operator-hourly-limit-usdc or --operator-hourly-limit-service-token an amount")
 	case o.second && operators < 2:
 		return service.OperatorLimits{}, cli.UsageError("--second-operator needs two operators or more: name them in --operators, or leave it out")
 	}

@@ -17,7 +17,7 @@ const (
 	defaultPayoutInterval = time.Minute
 	longestPayoutInterval = 24 * time.Hour
 
-	// defaultPayoutCap is in whole tokens: ten operators at their limit.
+	// defaultPayoutCap is in whole tokens. It is the default limit of ten operators.
 	defaultPayoutCap = "10000"
 )
 
@@ -33,7 +33,7 @@ func (o *payoutOptions) addTo(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.interval, "payout-interval", defaultPayoutInterval, "how long payouts of a mission wait for others to share a transaction, 0 to 24h")
 	flags.StringVar(&o.capUSDC, "payout-cap-usdc", "", "most USDC paid out within an hour, or none (default 10000; none on a development chain)")
 	flags.StringVar(&o.capServiceToken, "payout-cap-service-token", "", "most SERVICE_TOKEN paid out within an hour, or none (default 10000; none on a development chain)")
-	flags.StringVar(&o.minGasBalance, "min-gas-balance", sortie.FormatUnits(sender.DefaultMinBalance(), cli.EtherDecimals), "balance of the sender, in the chain's coin, below which there is an alarm; 0 for none")
+	flags.StringVar(&o.minGasBalance, "min-gas-balance", sortie.FormatUnits(sender.DefaultMinBalance(), cli.EtherDecimals), "balance of the sender, in the chain's coin, below which an alarm is raised; 0 for no alarm")
 	flags.BoolVar(&o.allowSharedKeys, "allow-shared-keys", false, "allow the same account for two of --authorizer, --settler and --sender")
 }
 
@@ -81,7 +81,7 @@ func (o payoutOptions) caps(development bool) (map[sortie.Token]*big.Int, error)
 }
 
 // checkKeys requires three different accounts outside of development chains, so that a stolen key
-// has one power. If shared keys are allowed, it adds a warning.
+// has only its own rights. If shared keys are allowed, it adds a warning.
 func (o payoutOptions) checkKeys(config *service.Config) error {
 	if sortie.IsDevelopmentChain(config.Deployment.ChainID) {
 		return nil
@@ -103,11 +103,11 @@ func (o payoutOptions) checkKeys(config *service.Config) error {
 				continue
 			}
 			if !o.allowSharedKeys {
-				return cli.UsageError("--%s and --%s are the same account, %s: a thief of one key would have the power of both; give each its own key (docs/operating.md explains how to change keys), or add --allow-shared-keys",
+				return cli.UsageError("--%s and --%s are the same account, %s: a thief of one key would have the rights of both; give each its own key (docs/operating.md explains how to change keys), or add --allow-shared-keys",
 					other.flag, one.flag, one.address)
 			}
 			config.Warnings = append(config.Warnings, "--"+other.flag+" and --"+one.flag+" are the same account, "+one.address.String()+
-				": a thief of that key has the power of both; give each its own key")
+				": a thief of that key has the rights of both; give each its own key")
 		}
 	}
 	return nil

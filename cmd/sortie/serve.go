@@ -91,13 +91,13 @@ development key on chain ids 1337 and 31337. A wrong or missing value stops it w
 // defaultOperationsListen is reachable from this machine only.
 const defaultOperationsListen = "127.0.0.1:9464"
 
-// In gwei. Nothing above the upper bound was ever paid: such a value is probably in wei.
+// In gwei. No chain has required a fee above the upper bound: such a value is probably in wei.
 const (
 	defaultMaxFeePerGas = 500
 	highestMaxFeePerGas = 100_000
 )
 
-// How long unfunded drafts are kept.
+// Bounds of the retention of unfunded drafts.
 const (
 	defaultDraftRetention  = 30 * 24 * time.Hour
 	shortestDraftRetention = 24 * time.Hour
@@ -120,7 +120,7 @@ func runServe(cmd *cobra.Command, options serveOptions) error {
 	return withFlag(running.Run(cmd.Context()))
 }
 
-// announce logs what the process does, and warnings.
+// announce logs the configuration and warnings.
 func (options serveOptions) announce(c service.Config, running *service.Service) {
 	what := []any{"address", running.BaseURL(), "operations", running.OperationsURL(), "roles", options.roles, "publicURL", strings.Join(c.PublicURLs, " "),
 		"chainId", c.Deployment.ChainID, "factory", c.Deployment.Factory.String(), "authorizer", c.Deployment.Authorizer.String(),
@@ -136,13 +136,13 @@ func (options serveOptions) announce(c service.Config, running *service.Service)
 		c.Logger.Warn(warning)
 	}
 	if (c.Roles.Worker || c.Roles.Chain) && !c.Refunds() {
-		c.Logger.Warn("refunds and payouts are off and wait: give --settler and --sender to turn them on")
+		c.Logger.Warn("refunds and payouts are off; they wait in the database: give --settler and --sender to turn them on")
 	}
 	if strings.HasPrefix(c.Database, "sqlite:") && c.Roles != service.AllRoles {
-		c.Logger.Warn("an SQLite database allows one process, and this one has not all roles: give --roles api,worker,chain")
+		c.Logger.Warn("an SQLite database allows only one process, and this process does not have all roles: give --roles api,worker,chain")
 	}
 	if c.Roles.API && c.Limits != nil && len(c.TrustedProxies) == 0 && strings.HasPrefix(c.PublicURLs[0], "https:") {
-		c.Logger.Warn("clients use https, so there is a proxy, and none is trusted: the rate limits count all its clients as one; give its network in --trusted-proxies")
+		c.Logger.Warn("the public URL is https, so there is a proxy, but no proxy is trusted: the rate limits count all its clients as one; give its network in --trusted-proxies")
 	}
 	if c.Roles.API && c.AllowDelegated {
 		c.Logger.Warn("delegates of EIP-7702 accounts verify signatures: a delegate that accepts every signature opens its account to everyone; leave out --allow-delegated-accounts to accept only the keys of the accounts")
@@ -159,7 +159,7 @@ func (options serveOptions) announce(c service.Config, running *service.Service)
 	}
 }
 
-// config checks all values before anything is opened.
+// config checks all values before the service opens anything.
 func (o serveOptions) config(cmd *cobra.Command) (config service.Config, err error) {
 	if err := o.check(); err != nil {
 		return service.Config{}, err
@@ -352,8 +352,8 @@ func splitList(text string) []string {
 	return items
 }
 
-// isExposed reports whether other machines can reach a listen address. The listener refuses malformed
-// ones.
+// isExposed reports whether other machines can reach a listen address. The listener refuses
+// malformed addresses.
 func isExposed(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	return err == nil && !isLoopback(strings.TrimSpace(host))

@@ -22,10 +22,10 @@ import (
 type runningServe struct {
 	t       *testing.T
 	serving map[string]any // the log line "serving"
-	lines   []string       // all log lines up to that one and those that follow it at once
+	lines   []string       // the log lines of the start
 }
 
-// startRunning runs `sortie serve` until the test ends, and waits for the log line that ends its
+// startRunning runs `sortie serve` until the test ends, and waits for the last log line of its
 // start.
 func startRunning(t *testing.T, flags ...string) *runningServe {
 	t.Helper()
@@ -67,7 +67,7 @@ func startRunning(t *testing.T, flags ...string) *runningServe {
 	return s
 }
 
-// lastWarning is the last line of the start of a service without media.
+// lastWarning is in the last log line of the start without media.
 const lastWarning = "submissions are off"
 
 func (s *runningServe) last() string { return s.lines[len(s.lines)-1] }
@@ -87,7 +87,7 @@ func (s *runningServe) get(base, path string) (status int, body string) {
 }
 
 func TestServeShowsMetricsOnTheOperationsListenerOnly(t *testing.T) {
-	s := startRunning(t, "--operations-listen", "localhost:0") // not the text of --listen, which would mean the same listener
+	s := startRunning(t, "--operations-listen", "localhost:0") // differs from --listen, so it is a second listener
 	for _, row := range []struct {
 		base, path string
 		want       int
@@ -101,7 +101,7 @@ func TestServeShowsMetricsOnTheOperationsListenerOnly(t *testing.T) {
 	}
 	_, metrics := s.get("operations", "/metrics")
 	if !strings.Contains(metrics, "go_gc_gomemlimit_bytes ") || strings.Contains(metrics, "go_gc_gomemlimit_bytes 9.223372036854776e+18") {
-		t.Errorf("the memory limit of the runtime is not set, want it below that of the machine")
+		t.Errorf("memory limit of the runtime: got none, want one below the memory of the machine")
 	}
 }
 
@@ -134,7 +134,7 @@ func TestServeWarnsOfAProxyThatIsNotTrusted(t *testing.T) {
 	}
 }
 
-// The development keys are public: `sortie dev` is reachable from other machines only with --expose.
+// The development keys are public, so other machines can reach `sortie dev` only with --expose.
 func TestDevRefusesToBeReachedByOtherMachines(t *testing.T) {
 	for name, flags := range map[string][]string{
 		"API on every address":   {"--listen", ":0", "--chain-listen", "127.0.0.1:0"},
@@ -142,7 +142,7 @@ func TestDevRefusesToBeReachedByOtherMachines(t *testing.T) {
 		"chain on every address": {"--listen", "localhost:0", "--chain-listen", "0.0.0.0:0"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // only a dev that starts needs it
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // ends a dev that starts by mistake
 			defer cancel()
 			data := filepath.Join(t.TempDir(), "data")
 			var stderr bytes.Buffer
@@ -151,7 +151,7 @@ func TestDevRefusesToBeReachedByOtherMachines(t *testing.T) {
 				t.Errorf("got exit code %d and %q, want %d and a message that names development and --expose", code, stderr.String(), cli.ExitSafety)
 			}
 			if _, err := os.Stat(data); !errors.Is(err, os.ErrNotExist) {
-				t.Errorf("the data directory: got %v, want that nothing was created", err)
+				t.Errorf("data directory: got %v, want that it does not exist", err)
 			}
 		})
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/setting"
 )
 
-// settingFlags are the flags of the settings that the rooms check.
+// settingFlags maps settings that other packages check to their flags.
 var settingFlags = map[setting.Name]string{
 	setting.Authorizer: "authorizer", setting.CapServiceToken: "cap-service-token", setting.CapUSDC: "cap-usdc", setting.ChainID: "chain-id",
 	setting.ChainListen: "chain-listen", setting.Database: "database", setting.Factory: "factory", setting.Listen: "listen", setting.Media: "media",

@@ -15,13 +15,9 @@ import (
 // unclean are the rooms whose texts are still being rewritten. Their findings are logged and do not
 // fail the test (-v shows them). Remove a room when it is clean.
 var unclean = map[string]bool{
-	"cmd/sortie":       true,
 	"internal/blob":    true,
-	"internal/cli":     true,
 	"internal/funding": true,
 	"internal/mission": true,
-	"internal/service": true,
-	"internal/setting": true,
 	"internal/store":   true,
 }
 
@@ -34,6 +30,7 @@ var unchecked = map[string]string{
 	"LICENSE":                       "not our text",
 	"contracts/artifacts/":          "generated",
 	"contracts/bind/":               "generated",
+	"internal/apidocs/docs.html":    "generated",
 	"contracts/cache/":              "built",
 	"contracts/out/":                "built",
 	"contracts/src/":                "the metadata hash in the deployed bytecode covers the comments",

@@ -71,14 +71,6 @@ func (s *Server) docs(req *request) error {
 	return nil
 }
 
-func newDocsPage(openAPI []byte) (staticPage, error) {
-	rendered, err := apidocs.Render(openAPI)
-	if err != nil {
-		return staticPage{}, err
-	}
-	return newStaticPage(rendered)
-}
-
 func (s *Server) home(req *request) error {
 	req.Header().Set("Location", "/docs")
 	return req.answerEmpty(http.StatusFound)

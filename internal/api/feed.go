@@ -44,14 +44,14 @@ func (s *Server) openMission(req *request) (sortie.OpenMissionDetail, error) {
 }
 
 // parsePoint parses "lat,lng" in degrees.
-func parsePoint(text string) (*app.Point, error) {
+func parsePoint(text string) (*app.MicroDegrees, error) {
 	latText, lngText, found := strings.Cut(text, ",")
 	lat, okLat := parseDegrees(latText, 90)
 	lng, okLng := parseDegrees(lngText, 180)
 	if !found || !okLat || !okLng {
 		return nil, invalidParameter("near", "must be a latitude and a longitude in degrees, such as 52.516275,13.377704")
 	}
-	return &app.Point{Lat: lat, Lng: lng}, nil
+	return &app.MicroDegrees{Lat: lat, Lng: lng}, nil
 }
 
 // parseDegrees parses a decimal without an exponent into millionths of a degree, a tenth of a

@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/apidocs"
 	"github.com/sortie-labs/sortie/internal/app"
 	"github.com/sortie-labs/sortie/internal/wallet"
 )
@@ -95,7 +96,7 @@ func New(config Config) *Server {
 		metrics:   newMetrics(config.Registry),
 		// Made on first use: most processes never serve them, and they would stay in memory.
 		openAPIPage: sync.OnceValues(func() (staticPage, error) { return newStaticPage(config.OpenAPI) }),
-		docsPage:    sync.OnceValues(func() (staticPage, error) { return newDocsPage(config.OpenAPI) }),
+		docsPage:    sync.OnceValues(func() (staticPage, error) { return newStaticPage(apidocs.Page) }),
 	}
 	for kind := range s.inFlight { // one each, so that creators cannot block probes and operators
 		s.inFlight[kind] = make(semaphore, config.MaxInFlight)

@@ -1,5 +1,8 @@
-// Package apidocs renders an OpenAPI document as one HTML page without scripts. The page loads
+// Package apidocs holds the API documentation as one HTML page without scripts. The page loads
 // nothing else, so a content security policy can forbid everything but its style sheet.
+//
+// The page is generated from the OpenAPI document before the program is built, so that the program
+// contains no parser of YAML and Markdown.
 package apidocs
 
 import (
@@ -7,60 +10,27 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
-	"errors"
-	"fmt"
-	"html/template"
-
-	"go.yaml.in/yaml/v3"
 )
 
-//go:embed page.html
-var pageHTML string
+//go:generate go run ./generate
 
-//go:embed page.css
-var pageCSS string
+// Page is the documentation of the API, in HTML.
+//
+//go:embed docs.html
+var Page []byte
 
 // Policy is the Content-Security-Policy of the page: it allows the page's own style sheet and
 // nothing else.
-var Policy = "default-src 'none'; style-src 'sha256-" + digestOf(pageCSS) +
+var Policy = "default-src 'none'; style-src 'sha256-" + digestOf(styleOf(Page)) +
 	"'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-func digestOf(text string) string {
-	sum := sha256.Sum256([]byte(text))
+func styleOf(page []byte) []byte {
+	_, rest, _ := bytes.Cut(page, []byte("<style>"))
+	style, _, _ := bytes.Cut(rest, []byte("</style>"))
+	return style
+}
+
+func digestOf(text []byte) string {
+	sum := sha256.Sum256(text)
 	return base64.StdEncoding.EncodeToString(sum[:])
-}
-
-// Render returns the page for an OpenAPI document in YAML. It fails if a reference in the document
-// cannot be resolved.
-func Render(openAPI []byte) ([]byte, error) {
-	rendered, err := render(openAPI)
-	if err != nil {
-		return nil, fmt.Errorf("render docs: %w", err)
-	}
-	return rendered, nil
-}
-
-func render(openAPI []byte) ([]byte, error) {
-	var parsed yaml.Node
-	if err := yaml.Unmarshal(openAPI, &parsed); err != nil {
-		return nil, err
-	}
-	if len(parsed.Content) != 1 {
-		return nil, errors.New("the OpenAPI document is empty")
-	}
-	reader := &reader{root: node{parsed.Content[0]}}
-	page := reader.page()
-	if reader.err != nil {
-		return nil, reader.err
-	}
-	layout, err := template.New("page.html").Parse(pageHTML)
-	if err != nil {
-		return nil, err
-	}
-	page.Style = template.CSS(pageCSS) // embedded, so it is trusted
-	var rendered bytes.Buffer
-	if err := layout.Execute(&rendered, page); err != nil {
-		return nil, err
-	}
-	return rendered.Bytes(), nil
 }

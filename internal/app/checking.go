@@ -188,8 +188,10 @@ func mediaOf(result ingest.Result) *store.SubmissionMedia {
 	if result.HasPerceptual {
 		found.Perceptual = &result.Perceptual
 	}
-	if place := result.Place; place != nil {
-		found.Lat, found.Lng = &place.Lat, &place.Lng
+	if result.Place != nil {
+		if place, ok := mission.MicroDegreesOf(result.Place.Lat, result.Place.Lng); ok {
+			found.Place = &place
+		}
 	}
 	return found
 }
@@ -293,9 +295,7 @@ func (a *App) inputOf(ctx context.Context, submission store.Submission) (verify.
 		input.Media = &verify.Media{
 			Kind: found.Kind, Width: found.Width, Height: found.Height, Duration: found.Duration, CapturedAt: found.CapturedAt, ZoneUnknown: found.ZoneUnknown,
 		}
-		if found.Lat != nil && found.Lng != nil {
-			input.Media.Place = &verify.Place{Lat: *found.Lat, Lng: *found.Lng}
-		}
+		input.Media.Place = found.Place
 		input.ExactDuplicate, input.NearDuplicate, err = a.store.Duplicates(ctx, submission)
 	}
 	return input, err

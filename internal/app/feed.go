@@ -7,16 +7,17 @@ import (
 	"math"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/mission"
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// Point is a place on the earth in millionths of a degree.
-type Point struct{ Lat, Lng int64 }
+// MicroDegrees is a point on the earth in millionths of a degree.
+type MicroDegrees = mission.MicroDegrees
 
 // FeedQuery selects a page of the missions that take submissions: nearest first with a point,
 // otherwise newest first.
 type FeedQuery struct {
-	Near      *Point
+	Near      *MicroDegrees
 	MediaType sortie.MediaType // empty: any
 	Page
 }
@@ -56,7 +57,7 @@ func (a *App) feedNear(ctx context.Context, query FeedQuery) (sortie.MissionFeed
 		return a.feedAnywhere(ctx, query, list, a.newFeed(), -position)
 	}
 	limit := query.limit()
-	filter := store.NearFilter{Lat: query.Near.Lat, Lng: query.Near.Lng, MediaType: query.MediaType, Limit: limit + 1}
+	filter := store.NearFilter{Point: *query.Near, MediaType: query.MediaType, Limit: limit + 1}
 	filter.AfterMeters, filter.AfterSeq = fromNearPosition(position)
 	near, err := a.store.SlotsNear(ctx, filter)
 	if err != nil {

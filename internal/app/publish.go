@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
-	"strconv"
 	"time"
 
 	"github.com/sortie-labs/sortie"
@@ -65,20 +63,13 @@ func newSlots(draft store.Draft, publishedAt time.Time) (store.Slots, error) {
 	}
 	slots.OpensAt, slots.EndsAt = normalized.Window(publishedAt)
 	if area := definition.Location; area != nil {
-		lat, errLat := microDegrees(area.Lat)
-		lng, errLng := microDegrees(area.Lng)
-		if err := errors.Join(errLat, errLng); err != nil {
+		place, err := mission.ParseMicroDegrees(area.Lat, area.Lng)
+		if err != nil {
 			return store.Slots{}, fmt.Errorf("place of draft %s: %w", draft.ID, err)
 		}
-		slots.Lat, slots.Lng = &lat, &lng
+		slots.Place = &place
 	}
 	return slots, nil
-}
-
-// microDegrees converts degrees with at most six decimals.
-func microDegrees(degrees json.Number) (int64, error) {
-	value, err := strconv.ParseFloat(string(degrees), 64)
-	return int64(math.Round(value * 1e6)), err
 }
 
 // olderPublished is the setting that records that missions older than slots have slots.

@@ -100,8 +100,8 @@ func TestOlderMissionsAreOpened(t *testing.T) {
 		}
 		after := s.slots(open)
 		after.Seq = before.Seq
-		if fmt.Sprint(after.PublishedAt, after.EndsAt, *after.Lat, *after.Lng, after.ClosedAt, string(after.Summary)) !=
-			fmt.Sprint(before.PublishedAt, before.EndsAt, *before.Lat, *before.Lng, before.ClosedAt, string(before.Summary)) {
+		if fmt.Sprint(after.PublishedAt, after.EndsAt, *after.Place, after.ClosedAt, string(after.Summary)) !=
+			fmt.Sprint(before.PublishedAt, before.EndsAt, *before.Place, before.ClosedAt, string(before.Summary)) {
 			t.Errorf("slots %+v, were %+v", after, before)
 		}
 		if s.slots(closed).ClosedAt == nil {
@@ -150,18 +150,18 @@ func TestTheFeed(t *testing.T) {
 		if ids, _ := all(FeedQuery{MediaType: sortie.MediaVideo}); !slices.Equal(ids, []string{film.MissionID}) {
 			t.Errorf("videos: %v", ids)
 		}
-		ids, distances := all(FeedQuery{Near: &Point{Lat: 48_858_400, Lng: 2_294_500}})
+		ids, distances := all(FeedQuery{Near: &MicroDegrees{Lat: 48_858_400, Lng: 2_294_500}})
 		if !slices.Equal(ids, []string{nearest.MissionID, near.MissionID, far.MissionID, film.MissionID, everywhere.MissionID}) || !slices.IsSorted(distances) || distances[2] < 4990 || distances[2] > 5010 {
 			t.Errorf("nearest first: %v at %v m", ids, distances)
 		}
-		page, err := s.app.Feed(ctx, FeedQuery{Near: &Point{Lat: 48_858_400, Lng: 2_294_500}, Page: Page{Limit: 3}})
+		page, err := s.app.Feed(ctx, FeedQuery{Near: &MicroDegrees{Lat: 48_858_400, Lng: 2_294_500}, Page: Page{Limit: 3}})
 		s.must(err)
 		if page.Summary.NextCursor == nil { // after the last mission near the point, others follow
 			t.Error("a page with all that are near is the last one")
 		}
 		first, err := s.app.Feed(ctx, FeedQuery{Page: Page{Limit: 1}})
 		s.must(err)
-		for _, other := range []FeedQuery{{MediaType: sortie.MediaPhoto}, {Near: &Point{}}} {
+		for _, other := range []FeedQuery{{MediaType: sortie.MediaPhoto}, {Near: &MicroDegrees{}}} {
 			other.Cursor = *first.Summary.NextCursor
 			_, err := s.app.Feed(ctx, other)
 			wantCode(t, err, sortie.CodeInvalidCursor)

@@ -179,7 +179,7 @@ func TestReservedMissionsStayInTheFeed(t *testing.T) {
 		s.must(err)
 		check := func(when string, want int, wantNext *string) {
 			t.Helper()
-			for name, query := range map[string]FeedQuery{"newest first": {}, "photos": {MediaType: sortie.MediaPhoto}, "nearest first": {Near: &Point{Lat: 48_858_400, Lng: 2_294_500}}} {
+			for name, query := range map[string]FeedQuery{"newest first": {}, "photos": {MediaType: sortie.MediaPhoto}, "nearest first": {Near: &MicroDegrees{Lat: 48_858_400, Lng: 2_294_500}}} {
 				feed, err := s.app.Feed(ctx, query)
 				s.must(err)
 				if len(feed.Missions) != want {

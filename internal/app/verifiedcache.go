@@ -38,13 +38,16 @@ func newVerifiedCache() *verifiedCache {
 
 // verify reads a file, unless it was read within verifiedFor and not written to since. It fails
 // with [blob.ErrObjectCorrupt].
+//
+// It does not return before the reading ends, also when the client leaves: the limits of downloads
+// count it until then, so they bound the readings, too.
 func (c *verifiedCache) verify(ctx context.Context, objects *blob.Objects, hash sortie.Hash, info os.FileInfo, now time.Time) error {
-	for {
-		if c.knows(hash, info, now) {
-			return nil
+	for !c.knows(hash, info, now) {
+		if ctx.Err() != nil {
+			return errors.Join(blob.ErrUnavailable, ctx.Err())
 		}
 		read := false // by this call
-		done := c.reads.DoChan(string(hash[:]), func() (any, error) {
+		_, err, _ := c.reads.Do(string(hash[:]), func() (any, error) {
 			read = true
 			err := objects.Check(ctx, hash)
 			if err == nil {
@@ -52,16 +55,12 @@ func (c *verifiedCache) verify(ctx context.Context, objects *blob.Objects, hash 
 			}
 			return nil, err
 		})
-		select {
-		case result := <-done:
-			if read {
-				return result.Err
-			}
-			// Another call read the file. If it failed, its own context may have ended: read again.
-		case <-ctx.Done():
-			return errors.Join(blob.ErrUnavailable, ctx.Err())
+		if read {
+			return err
 		}
+		// Another call read the file. If it failed, its own context may have ended: read again.
 	}
+	return nil
 }
 
 func (c *verifiedCache) knows(hash sortie.Hash, info os.FileInfo, now time.Time) bool {

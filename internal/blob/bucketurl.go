@@ -32,12 +32,26 @@ func parseBucketURL(address string) (bucketURL, error) {
 			return bucketURL{}, err
 		}
 	}
+	if endpoint := endpointVariable(); u.Endpoint == nil && endpoint != "" {
+		if err := u.setEndpoint(endpoint); err != nil {
+			return bucketURL{}, errors.New("AWS_ENDPOINT_URL: want http://HOST or https://HOST")
+		}
+	}
 	u.Region = cmp.Or(u.Region, os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION"))
 	u.Credentials = s3.FindCredentials(u.profile, u.Region)
 	if u.anonymous {
 		u.Credentials = s3.Anonymous
 	}
 	return u, nil
+}
+
+// endpointVariable returns the endpoint that the environment sets for the AWS tools. If it were
+// ignored, the files would go to Amazon's bucket of the same name.
+func endpointVariable() string {
+	if ignored, _ := strconv.ParseBool(os.Getenv("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS")); ignored {
+		return ""
+	}
+	return cmp.Or(os.Getenv("AWS_ENDPOINT_URL_S3"), os.Getenv("AWS_ENDPOINT_URL"))
 }
 
 func (u *bucketURL) set(parameter, value string) error {

@@ -57,3 +57,29 @@ func TestWrongBucketURLsAreRefused(t *testing.T) {
 		}
 	}
 }
+
+func TestTheEndpointOfTheEnvironmentIsUsed(t *testing.T) {
+	const given = "s3://media?region=r&endpoint=http://given.example"
+	for _, c := range []struct{ address, ignored, general, ofS3, want string }{
+		{"s3://media?region=r", "", "http://general.example", "", "general.example"},
+		{"s3://media?region=r", "", "http://general.example", "http://s3.example:1", "s3.example:1"},
+		{"s3://media?region=r", "true", "http://general.example", "", `Amazon S3, region "r"`},
+		{given, "", "http://general.example", "", "given.example"},
+	} {
+		t.Setenv("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", c.ignored)
+		t.Setenv("AWS_ENDPOINT_URL", c.general)
+		t.Setenv("AWS_ENDPOINT_URL_S3", c.ofS3)
+		parsed, err := parseBucketURL(c.address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		client, err := s3.New(parsed.Config)
+		if err != nil || client.Host() != c.want {
+			t.Errorf("%+v: got %q, error %v, want %q", c, client.Host(), err, c.want)
+		}
+	}
+	t.Setenv("AWS_ENDPOINT_URL", "secret.example")
+	if _, err := parseBucketURL("s3://media?region=r"); err == nil || strings.Contains(err.Error(), "secret") {
+		t.Errorf("a wrong endpoint: got error %v, want one without it", err)
+	}
+}

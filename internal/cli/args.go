@@ -55,7 +55,7 @@ func twoArgs(what string) cobra.PositionalArgs {
 // reasonFlag is the --reason of an operator's command that requires one.
 type reasonFlag struct {
 	text string
-	want string // what the reason must say
+	want string // what the reason must explain
 }
 
 func (f *reasonFlag) register(flags *pflag.FlagSet, want string) {
@@ -65,7 +65,7 @@ func (f *reasonFlag) register(flags *pflag.FlagSet, want string) {
 
 func (f *reasonFlag) check() error {
 	if strings.TrimSpace(f.text) == "" {
-		return UsageError("--reason is missing: say %s", f.want)
+		return UsageError("--reason is missing: explain %s", f.want)
 	}
 	return nil
 }

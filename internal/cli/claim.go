@@ -22,7 +22,7 @@ func newClaimCmd() *cobra.Command {
 	var options claimOptions
 	cmd := &cobra.Command{
 		Use:   "claim --rpc URL --factory ADDRESS --token TOKEN --key KEY",
-		Short: "Have the contract pay a deferred credit, without the service",
+		Short: "Claim a deferred credit from the contract, without the service",
 		Long: `A payout that the token refused, for example because the wallet was on its denylist, stays in the contract as a deferred
 credit of the wallet. This command reads the credit, simulates its payment and sends it. Any wallet may pay the gas: the contract
 pays the account of the credit. It works while the factory is paused.

@@ -18,10 +18,10 @@ import (
 	"github.com/sortie-labs/sortie/internal/funding"
 )
 
-// defaultURL is where `sortie dev` listens.
+// defaultURL is the default address of `sortie dev`.
 const defaultURL = "http://127.0.0.1:8080"
 
-// clientOptions select the service that a command talks to and the wallet that signs its requests.
+// clientOptions select the service of a command and the wallet that signs its requests.
 type clientOptions struct {
 	url           string
 	public        bool // no wallet is needed

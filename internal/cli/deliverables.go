@@ -19,7 +19,7 @@ func newMissionPullCmd(client *clientOptions) *cobra.Command {
 		Use:   "pull ID DIR",
 		Short: "Download all accepted submissions into a directory",
 		Long: `Downloads the media of every accepted submission into a directory, one file each, and lists them in manifest.jsonl in the
-order of acceptance. Every file is compared with its hash. Run it as often as you like: an interrupted run continues, and files that
+order of acceptance. Every file is compared with its hash. Run it again to continue an interrupted run or to get new files; files that
 are there are not downloaded again. A file that you changed is downloaded again. The file of a revoked acceptance moves to revoked/.`,
 		Example: `  sortie mission pull draft_... entrances --wallet creator`,
 		Args:    twoArgs("the draft id or mission id, and a directory"),

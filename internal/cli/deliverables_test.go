@@ -22,22 +22,22 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// deliveries is a fake service with one published mission. Tests make it fail.
+// deliveries is a fake service with one published mission and faults that tests set.
 type deliveries struct {
 	*httptest.Server
 	mission  string
 	pageSize int
 
-	handling  sync.WaitGroup // a client may have its answer before the handler has ended
+	handling  sync.WaitGroup // a client may have the answer before the handler returns
 	mu        sync.Mutex
 	order     []string // submission ids by acceptance
 	files     map[string][]byte
 	linkAge   int // links of another age have expired
 	sent      int64
 	lists     int
-	ranges    []string // of media requests that have one
+	ranges    []string // Range headers of media requests
 	noRanges  bool
-	replace   func(d *deliveries, r *http.Request, id string) http.HandlerFunc // answers instead, unless nil; called with the lock held
+	replace   func(d *deliveries, r *http.Request, id string) http.HandlerFunc // if it returns a handler, that one answers; called with the lock held
 	hashes    map[string]string                                                // wrong hashes by submission id
 	idInLists map[string]string
 }
@@ -190,8 +190,8 @@ func (d *deliveries) pullUntil(t *testing.T, ctx context.Context, directory stri
 	return result, code, errors.String()
 }
 
-// wantFolder checks that a directory has the accepted files, the manifest in order, and otherwise only
-// the named files.
+// wantFolder checks that a directory has the accepted files, the manifest in order, and otherwise
+// only the named files.
 func (d *deliveries) wantFolder(t *testing.T, directory string, others ...string) {
 	t.Helper()
 	want := append([]string{markerName, manifestName}, others...)
@@ -320,7 +320,7 @@ func TestPullSurvivesLostConnections(t *testing.T) {
 	d.wantFolder(t, directory)
 }
 
-// Links that expire before or during a download are renewed, once for all files of a page.
+// Links that expire before or during a download are renewed once for all files of a page.
 func TestPullRenewsLinks(t *testing.T) {
 	t.Parallel()
 	d := newDeliveries(t, 6, 100_000)
@@ -364,7 +364,7 @@ func TestPullMovesRevokedFiles(t *testing.T) {
 	d.wantFolder(t, directory, revokedName)
 }
 
-// A submission that is revoked during its download is no failure, and leaves no part.
+// A submission that is revoked during its download is not a failure, and leaves no part.
 func TestPullDropsAFileRevokedDuringItsDownload(t *testing.T) {
 	t.Parallel()
 	d := newDeliveries(t, 3, 100_000)

@@ -183,7 +183,7 @@ func (d *demo) run(ctx context.Context, wallet string, answer any, args ...strin
 	return nil
 }
 
-// repeatUntil runs a command until its output is as wanted.
+// repeatUntil runs a command until isWanted accepts its output.
 func repeatUntil[T any](ctx context.Context, d *demo, wallet string, isWanted func(T) bool, args ...string) (answer T, err error) {
 	ticker := time.NewTicker(demoInterval)
 	defer ticker.Stop()
@@ -259,7 +259,7 @@ func (d *demo) submit(ctx context.Context) error {
 	return nil
 }
 
-// takePhoto makes a random picture, so that it is no duplicate.
+// takePhoto writes a random picture, so that it is not a duplicate.
 func takePhoto(path string) error {
 	picture := image.NewRGBA(image.Rect(0, 0, 640, 480))
 	var corners [4]float64

@@ -34,7 +34,7 @@ func newMissionCmd() *cobra.Command {
 	return group
 }
 
-// definitionOptions define a mission: a file with everything, or flags for the usual fields.
+// definitionOptions define a mission, by a file or by flags for the usual fields.
 type definitionOptions struct {
 	file                              string
 	title, description, token, amount string
@@ -133,7 +133,7 @@ func newMissionCreateCmd(client *clientOptions) *cobra.Command {
 		Short: "Create a draft of a mission",
 		Long: `Creates a draft. No money is locked before you fund it.
 
-The idempotency key makes the same command create one draft, however often it runs. Unless given, it is derived from the
+Commands with the same idempotency key create one draft. Unless given, it is derived from the
 definition: the same definition gives the same draft.`,
 		Example: `  sortie mission create --wallet creator --title "Photo of the main entrance" --reward 2.5 --count 3`,
 		Args:    NoArgs,
@@ -166,8 +166,8 @@ func runCreate(cmd *cobra.Command, client *clientOptions, options createOptions)
 	return showCreated(cmd, client, api, draft)
 }
 
-// showCreated shows a draft as the service reads it. It says so if the draft existed before: the user
-// may have wanted a second one.
+// showCreated shows a draft as the service reads it. It points out a draft that existed before: the
+// user may have wanted a second one.
 func showCreated(cmd *cobra.Command, client *clientOptions, api *sortie.Client, draft sortie.DraftCreated) error {
 	status, err := api.Mission(cmd.Context(), draft.DraftID)
 	if err != nil {

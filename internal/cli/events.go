@@ -30,7 +30,7 @@ func newMissionEventsCmd(client *clientOptions) *cobra.Command {
 		Use:   "events",
 		Short: "List the events of your missions, oldest first",
 		Long: `Lists the events of your missions, oldest first. The list ends with a cursor: --after CURSOR continues from there. With
---follow it continues until you stop it; with --json it prints one JSON object a line.`,
+--follow it continues until you stop it; with --json it prints one JSON object per line.`,
 		Args: NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runEvents(cmd, client, options) },
 	}
@@ -115,7 +115,7 @@ func eventLine(event sortie.Event) string {
 	return strings.TrimRight(fmt.Sprintf("%s  %-19s  %s  %s", at, clean(string(event.Type)), clean(subject), clean(formatEventData(event.Data))), " ")
 }
 
-// eventData holds the fields that events of different types have in their data.
+// eventData has the fields of the data of all event types.
 type eventData struct {
 	TransactionHash *sortie.Hash `json:"transactionHash"`
 	BlockNumber     *uint64      `json:"blockNumber"`

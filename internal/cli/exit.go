@@ -12,7 +12,7 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// ExitCode is the exit code of the process: scripts distinguish failures without reading text.
+// ExitCode is the exit code of the process. Scripts distinguish failures by it.
 type ExitCode int
 
 // The exit codes.
@@ -39,7 +39,7 @@ type exitError struct {
 func (e *exitError) Error() string { return e.err.Error() }
 func (e *exitError) Unwrap() error { return e.err }
 
-// Failed gives err an exit code. It returns nil for nil.
+// Failed returns err with an exit code, or nil for nil.
 func Failed(code ExitCode, err error) error {
 	if err == nil {
 		return nil
@@ -47,7 +47,7 @@ func Failed(code ExitCode, err error) error {
 	return &exitError{code, err}
 }
 
-// UsageError is an error about how the command was called.
+// UsageError returns an error about wrong arguments or flags.
 func UsageError(format string, args ...any) error {
 	return Failed(ExitUsage, fmt.Errorf(format, args...))
 }
@@ -100,8 +100,8 @@ func reportError(w io.Writer, err error, asJSON bool) {
 	_ = json.NewEncoder(w).Encode(report)
 }
 
-// describeError returns the text of an error. The message of an error with several wrong fields names
-// the first only, so they are listed below a line of their own: a terminal shows no details.
+// describeError returns the text of an error. The message of an error with several wrong fields
+// names only the first, and a terminal shows no details, so the fields are listed below it.
 func describeError(err error) string {
 	fields := fieldErrors(err)
 	if len(fields) < 2 {
@@ -130,7 +130,7 @@ func fieldErrors(err error) (fields []sortie.FieldError) {
 	return fields
 }
 
-// exitName is the error code for an error that did not come from the service.
+// exitName returns the error code of an error that did not come from the service.
 func exitName(code ExitCode) sortie.Code {
 	switch code {
 	case ExitUsage:

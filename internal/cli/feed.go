@@ -114,14 +114,14 @@ func formatSlotsLeft(mission sortie.OpenMission, mediaType sortie.MediaType) str
 	return formatCount(mission.SlotsLeft, string(mediaType))
 }
 
-// decodeDefinition decodes what a mission asks for. Fields of a later version that do not fit are
-// left out.
+// decodeDefinition decodes the definition of a mission. It omits fields of a later version that do
+// not fit.
 func decodeDefinition(mission sortie.OpenMission) (definition sortie.NormalizedMission) {
 	_ = json.Unmarshal(mission.NormalizedMission, &definition)
 	return definition
 }
 
-// formatPlace returns the distance to a mission if it is known, otherwise its place.
+// formatPlace returns the distance to a mission if it is known, or its place.
 func formatPlace(mission sortie.OpenMission, definition sortie.NormalizedMission) string {
 	switch {
 	case mission.DistanceMeters != nil && *mission.DistanceMeters < 1000:
@@ -159,8 +159,8 @@ func showOpenMission(w io.Writer, client *clientOptions, mission sortie.OpenMiss
 	}
 }
 
-// walletFlag returns the wallet flag to suggest after a command without a wallet: a development wallet
-// for a service on this machine, a keystore for any other.
+// walletFlag returns the wallet flag to suggest after a command without a wallet: a development
+// wallet for a service on this machine, a keystore for others.
 func walletFlag(base string) string {
 	if parsed, err := url.Parse(base); err == nil {
 		if ip := net.ParseIP(parsed.Hostname()); parsed.Hostname() == "localhost" || ip.IsLoopback() {

@@ -18,7 +18,7 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// folder is a directory with the deliverables of one mission. It touches only files that are named
+// folder is a directory with the deliverables of one mission. It changes only files that are named
 // after a submission, and nothing outside the directory.
 type folder struct {
 	path   string
@@ -58,8 +58,8 @@ func openFolder(path, missionID string) (*folder, error) {
 	return f, nil
 }
 
-// hasForeignManifest reports whether the directory has a manifest that no run wrote. A run writes its
-// marker before its manifest.
+// hasForeignManifest reports whether the directory has a manifest that no run wrote. A run writes
+// its marker before its manifest.
 func hasForeignManifest(root *os.Root) bool {
 	if _, err := root.Lstat(manifestName); err != nil {
 		return false
@@ -122,8 +122,8 @@ type held struct {
 	changed bool // the file has other bytes
 }
 
-// verify compares the file with its hash. It moves the file of a submission that is accepted again back
-// from revoked/. Its errors concern this file only.
+// verify compares the file with its hash. It moves the file of a submission that is accepted again
+// back from revoked/. Its errors concern only this file.
 func (f *folder) verify(name string, want [sha256.Size]byte) (held, error) {
 	if _, err := f.root.Lstat(name); errors.Is(err, fs.ErrNotExist) {
 		_ = f.root.Rename(revokedName+"/"+name, name) // usually there is none
@@ -245,7 +245,8 @@ func (f *folder) writeManifest(entries []manifestEntry) error {
 	return nil
 }
 
-// partFile is a partly downloaded file. It stays when the program ends, and the next run continues it.
+// partFile is a partly downloaded file. It is kept when the program ends, and the next run
+// continues it.
 type partFile struct {
 	folder *folder
 	name   string
@@ -256,7 +257,7 @@ type partFile struct {
 	total  atomic.Int64 // size of the whole file; 0 if unknown
 }
 
-// maxMediaBytes bounds a download: more than the service accepts as an upload.
+// maxMediaBytes limits a download. It is more than the service accepts as an upload.
 const maxMediaBytes = 1 << 30
 
 func (f *folder) openPart(name string, want [sha256.Size]byte) (*partFile, error) {
@@ -304,7 +305,7 @@ func (p *partFile) share() float64 {
 	return 0
 }
 
-// complete reports whether the file is whole: its hash matches.
+// complete reports whether the hash of the file matches.
 func (p *partFile) complete() bool { return bytes.Equal(p.sum.Sum(nil), p.want[:]) }
 
 // reset discards the downloaded part.
@@ -318,7 +319,7 @@ func (p *partFile) reset() error {
 	return nil
 }
 
-// publish renames the part to the file, after it is on the disk.
+// publish flushes the part to the disk and renames it to the file.
 func (p *partFile) publish() error {
 	err := p.file.Sync()
 	if err == nil {

@@ -120,7 +120,7 @@ func balanceError(err error, token sortie.Token) error {
 		small.Account, whole(small.Holds), token, whole(small.Needs))
 }
 
-// hintFunding asks the service to read the chain now. Errors are ignored: the service finds the
+// hintFunding asks the service to read the chain now. It ignores errors: the service finds the
 // funding without the hint.
 func hintFunding(ctx context.Context, api *sortie.Client, result fundResult) {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
@@ -129,7 +129,7 @@ func hintFunding(ctx context.Context, api *sortie.Client, result fundResult) {
 	_, _ = api.ConfirmFunding(ctx, result.DraftID, hint)
 }
 
-// checkQuote verifies the quote against the asked terms and returns the budget in whole tokens.
+// checkQuote verifies the quote against the requested terms and returns the budget in whole tokens.
 func checkQuote(status sortie.MissionStatus, wallet sortie.Address, trust trustFile, file string, stdin io.Reader) (string, error) {
 	asked := sortie.Ask{
 		Creator: wallet, MissionID: status.MissionID, Token: status.NormalizedMission.Reward.Token,
@@ -158,7 +158,7 @@ func checkQuote(status sortie.MissionStatus, wallet sortie.Address, trust trustF
 	return sortie.FormatUnits(total, trust.Tokens[asked.Token].Decimals), nil
 }
 
-// missionEnd returns the end that the creator gave; zero if there is none.
+// missionEnd returns the end that the creator gave, or zero.
 func missionEnd(status sortie.MissionStatus) time.Time {
 	if status.NormalizedMission.EndsAt == nil {
 		return time.Time{}
@@ -181,7 +181,7 @@ func readAskedTerms(path string, stdin io.Reader, asked *sortie.Ask) error {
 	return nil
 }
 
-// confirm shows what will be locked, and asks.
+// confirm shows what will be locked and asks for confirmation.
 func confirm(cmd *cobra.Command, options fundOptions, status sortie.MissionStatus, budget string, trust trustFile) error {
 	w := cmd.ErrOrStderr()
 	m := status.NormalizedMission
@@ -198,8 +198,8 @@ func confirm(cmd *cobra.Command, options fundOptions, status sortie.MissionStatu
 	return askToSend(cmd, options.yes)
 }
 
-// askToSend asks on the terminal before a transaction is sent. Without a terminal it refuses, unless
-// yes is set.
+// askToSend asks on the terminal before a transaction is sent. Without a terminal it refuses,
+// unless yes is set.
 func askToSend(cmd *cobra.Command, yes bool) error {
 	w := cmd.ErrOrStderr()
 	if yes {

@@ -29,8 +29,8 @@ func (f *AddressFlag) Set(text string) (err error) {
 	return err
 }
 
-// KeyFlag is a flag for a reference to a key, never for a key. It is parsed late: the flag library
-// prints a value that it cannot parse, which may be a private key.
+// KeyFlag is a flag for a reference to a key, never for a key. Set does not parse it, because the
+// flag library prints a value that it cannot parse, which may be a private key.
 type KeyFlag struct{ text string }
 
 // Type implements pflag.Value.

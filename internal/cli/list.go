@@ -15,7 +15,7 @@ import (
 // pageSize is the largest page of most lists of the service.
 const pageSize = 100
 
-// limitFlag is the --limit of a list; 0 lists everything.
+// limitFlag is the --limit of a list. 0 lists everything.
 type limitFlag int
 
 func (f *limitFlag) register(flags *pflag.FlagSet, standard int) {
@@ -37,7 +37,7 @@ func checkPageLimit(limit int) error {
 	return nil
 }
 
-// page is the size of the pages to ask for.
+// page returns the page size to request.
 func (f limitFlag) page() int { return min(int(f), pageSize) }
 
 // list prints the elements that the service returns, at most limit of them.
@@ -61,8 +61,8 @@ func list[T any](cmd *cobra.Command, client *clientOptions, limit limitFlag,
 	})
 }
 
-// firstOf returns the first limit elements, all of them for a limit of 0, and whether there are
-// more.
+// firstOf returns the first limit elements, and whether there are more. A limit of 0 returns all of
+// them.
 func firstOf[T any](all iter.Seq2[T, error], limit int) (elements []T, more bool, err error) {
 	elements = []T{} // an empty list is [] in JSON
 	for element, err := range all {

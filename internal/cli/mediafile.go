@@ -23,8 +23,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/ingest"
 )
 
-// pictureBrands are the brands of still pictures in the container format of MP4. The service takes
-// none of them.
+// pictureBrands are the brands of still pictures in the container format of MP4. The service
+// accepts none of them.
 var pictureBrands = map[string]string{
 	"heic": "HEIC", "heix": "HEIC", "heim": "HEIC", "heis": "HEIC", "hevc": "HEIC", "hevx": "HEIC", "mif1": "HEIC", "msf1": "HEIC",
 	"avif": "AVIF", "avis": "AVIF",
@@ -59,8 +59,8 @@ func brandOf(head []byte) string {
 	return string(head[8:12])
 }
 
-// sniff returns the content type of a file from its first bytes, or nothing if the service does not
-// take it. The service checks it again.
+// sniff returns the content type of a file from its first bytes, or "" if the service does not
+// accept it. The service checks it again.
 func sniff(file io.ReaderAt) string {
 	head := make([]byte, 512)
 	n, _ := file.ReadAt(head, 0)
@@ -82,8 +82,8 @@ func sniff(file io.ReaderAt) string {
 type mediaFile struct {
 	*os.File
 	size        int64
-	taken       time.Time // best known time
-	takenBy     string    // where the time comes from
+	taken       time.Time // the best known time
+	takenBy     string    // the source of the time
 	contentType string
 	sum         [sha256.Size]byte
 }
@@ -125,8 +125,8 @@ func openMedia(path, contentType string) (*mediaFile, error) {
 	return opened, nil
 }
 
-// readTime prefers the time in the metadata of a picture: the modification time is often that of the
-// last copy. It does not read videos, which would have to be read as a whole.
+// readTime prefers the time in the metadata of a picture: the modification time is often that of
+// the last copy. It does not read videos, because it would have to read the whole file.
 func (f *mediaFile) readTime() {
 	if !strings.HasPrefix(f.contentType, "image/") {
 		return

@@ -57,7 +57,7 @@ func TestFilesOlderThanTheMissionAreRefused(t *testing.T) {
 	}
 }
 
-// Files that the service does not take are refused before a request is sent.
+// Files that the service does not accept are refused before a request is sent.
 func TestUnsupportedFilesAreRefused(t *testing.T) {
 	t.Parallel()
 	box := func(brands string) string {
@@ -103,7 +103,7 @@ func TestUnsupportedFilesAreRefused(t *testing.T) {
 	_ = media.Close()
 }
 
-// The time in a picture is preferred to that of its file, which a copy changes.
+// The time in a picture is preferred to the time of its file, which a copy changes.
 func TestTheTimeInAPictureIsPreferred(t *testing.T) {
 	t.Parallel()
 	picture := specimen.Picture(32, 32, 1)
@@ -121,10 +121,10 @@ func TestTheTimeInAPictureIsPreferred(t *testing.T) {
 		}
 		file, err := openMedia(path, "")
 		if err != nil {
-			t.Fatalf("%s: %v", name, err)
+			t.Fatalf("open %s: %v", name, err)
 		}
 		if got := file.declaration(submitOptions{}).CapturedAt; c.want != "" && got != c.want || c.want == "" && time.Since(file.taken) > time.Hour {
-			t.Errorf("%s: taken at %s (%s), want %q", name, got, file.takenBy, c.want)
+			t.Errorf("%s: got time %s (%s), want %q", name, got, file.takenBy, c.want)
 		}
 		_ = file.Close()
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// etherDecimals are those of the chain's coin.
+// EtherDecimals is the number of decimals of the chain's native coin.
 const EtherDecimals = 18
 
 func newChainCmd() *cobra.Command {
@@ -180,7 +180,7 @@ func runReconcile(cmd *cobra.Command, client *clientOptions, options reconcileOp
 	return showReport(cmd, report)
 }
 
-// awaitReconcile waits for a report other than before. It compares no clocks.
+// awaitReconcile waits for a report other than before. It does not depend on the clock.
 func awaitReconcile(cmd *cobra.Command, client *clientOptions, api *sortie.Client, before *sortie.ReconcileReport, timeout time.Duration) (report sortie.ReconcileReport, err error) {
 	ctx, cancel := context.WithTimeoutCause(cmd.Context(), timeout, errReconcileLate)
 	defer cancel()
@@ -208,7 +208,7 @@ func showReport(cmd *cobra.Command, report sortie.ReconcileReport) error {
 		}
 	})
 	if err == nil && len(report.Alarms) > 0 {
-		err = Failed(ExitChain, fmt.Errorf("%s could not be repaired; see chain status", formatCount(len(report.Alarms), "thing")))
+		err = Failed(ExitChain, fmt.Errorf("%s could not be repaired; see chain status", formatCount(len(report.Alarms), "difference")))
 	}
 	return err
 }
@@ -217,7 +217,7 @@ func newChainClearCmd(client *clientOptions) *cobra.Command {
 	var reason reasonFlag
 	cmd := &cobra.Command{
 		Use:   "clear INCIDENT --reason TEXT",
-		Short: "Clear an incident that is resolved; what it halted continues",
+		Short: "Clear an incident that is resolved; the work that it halted continues",
 		Args:  oneArg("the incident's id; chain status lists the open ones"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := reason.check(); err != nil {

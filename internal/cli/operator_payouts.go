@@ -148,7 +148,7 @@ func showSettlement(table io.Writer, settlement sortie.PayoutSettlement) {
 		fmt.Fprintf(table, "  its problem\t%s\n", clean(settlement.Problem))
 	}
 	for _, attempt := range settlement.Attempts {
-		fmt.Fprintf(table, "  signed\t%s, nonce %d, at most %s wei a unit of gas, %s ago\n", attempt.TransactionHash, attempt.Nonce, clean(attempt.MaxFeePerGas), formatAge(attempt.SentAt))
+		fmt.Fprintf(table, "  signed\t%s, nonce %d, at most %s wei per unit of gas, %s ago\n", attempt.TransactionHash, attempt.Nonce, clean(attempt.MaxFeePerGas), formatAge(attempt.SentAt))
 	}
 }
 

@@ -88,7 +88,7 @@ func newReviewRejectCmd(client *clientOptions) *cobra.Command {
 			}, func(w io.Writer, review sortie.Review) {
 				end := "It was not funded."
 				if review.FundingStatus == sortie.FundingFunded {
-					end = fmt.Sprintf("%s %s go back to %s.", review.TotalBudget.Amount, review.TotalBudget.Token, review.Creator)
+					end = fmt.Sprintf("%s %s are refunded to %s.", review.TotalBudget.Amount, review.TotalBudget.Token, review.Creator)
 				}
 				fmt.Fprintf(w, "Rejected %s, %q. %s\n", review.DraftID, clean(review.Title), end)
 			})
@@ -113,7 +113,7 @@ func showReviews(w io.Writer, client *clientOptions, reviews []sortie.Review) {
 	fmt.Fprintf(w, "\nNext: %s\n", client.suggest("review show %s", reviews[0].DraftID))
 }
 
-// showReview shows all of a mission, so that nothing is approved unseen.
+// showReview shows the whole mission, so that operators approve nothing unseen.
 func showReview(w io.Writer, client *clientOptions, review sortie.Review) {
 	table := newTable(w)
 	row(table, "draft", review.DraftID)
@@ -121,7 +121,7 @@ func showReview(w io.Writer, client *clientOptions, review sortie.Review) {
 	row(table, "creator", review.Creator.String())
 	var m sortie.NormalizedMission
 	if err := json.Unmarshal(review.NormalizedMission, &m); err != nil {
-		row(table, "definition", string(review.NormalizedMission)) // of a later version
+		row(table, "definition", string(review.NormalizedMission)) // of a later version of the service
 	} else {
 		showDefinition(table, m)
 		showTerms(table, m)

@@ -219,7 +219,7 @@ func newSubmissionsDecideCmd(client *clientOptions, decision decision) *cobra.Co
 	return cmd
 }
 
-// formatNextStep returns what happens next to a submission that was just decided.
+// formatNextStep returns what follows the decision.
 func formatNextStep(submission sortie.ReviewedSubmission) string {
 	switch submission.Status {
 	case sortie.SubmissionAccepted, sortie.SubmissionCurationAccepted:

@@ -27,14 +27,14 @@ func show(cmd *cobra.Command, value any, text func(io.Writer)) error {
 	return nil
 }
 
-// announce prints progress for people on standard error. With --json it prints nothing.
+// announce prints progress for people on standard error, or nothing with --json.
 func announce(cmd *cobra.Command, format string, args ...any) {
 	if !wantsOutputJSON(cmd) {
 		fmt.Fprintf(cmd.ErrOrStderr(), format, args...)
 	}
 }
 
-// PrintJSON writes the one value of a --json command.
+// PrintJSON writes the result of a --json command.
 func PrintJSON(w io.Writer, value any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
@@ -55,8 +55,8 @@ func printLine(w io.Writer, value any) error {
 	return nil
 }
 
-// errWriter keeps the first write error. Text for people is printed without checking errors, and a
-// script that reads half a list must not take it for the whole.
+// errWriter keeps the first write error. Text is printed without checking errors, and a script must
+// not take half of a list for the whole.
 type errWriter struct {
 	io.Writer
 	err error
@@ -87,10 +87,10 @@ func clean(text string) string {
 	}, text)
 }
 
-// programName is the name that this program was started with, for commands that it suggests.
+// programName returns the name that this program was started with, for suggested commands.
 func programName() string { return os.Args[0] }
 
-// writeFile replaces a file atomically, after its bytes are on the disk.
+// writeFile replaces a file atomically, after a flush to the disk.
 func writeFile(path string, data []byte) error {
 	temporary, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/funding"
 )
 
-// payerOptions select the wallet that pays the gas of one call, and the node. No service is needed.
+// payerOptions select the node and the wallet that pays the gas of one call. They need no service.
 type payerOptions struct {
 	rpc      string
 	key      KeyFlag
@@ -87,7 +87,7 @@ func (o *payerOptions) dial(ctx context.Context) (*chain.Node, uint64, error) {
 	return node, chainID.Uint64(), nil
 }
 
-// signer opens the key; nil if none is given.
+// signer opens the key, or returns nil if none is given.
 func (o *payerOptions) signer(ctx context.Context, chainID uint64) (funding.Signer, error) {
 	switch {
 	case o.keysGiven() == 0:
@@ -101,8 +101,8 @@ func (o *payerOptions) signer(ctx context.Context, chainID uint64) (funding.Sign
 	return o.identity.signer(ctx)
 }
 
-// describeTo returns where the command describes what it will do. With --json and no question to ask
-// it is discarded: standard error has an error as JSON, or nothing.
+// describeTo returns where the command describes what it will do. With --json and nothing to
+// confirm, it discards the description: standard error has only an error as JSON.
 func (o *payerOptions) describeTo(cmd *cobra.Command) io.Writer {
 	if wantsOutputJSON(cmd) && (o.yes || o.dryRun || !hasTerminal(cmd)) {
 		return io.Discard
@@ -127,8 +127,8 @@ func (o *payerOptions) send(cmd *cobra.Command, node *chain.Node, signer funding
 	return receipt, nil
 }
 
-// payoutError gives the error of a receipt or a claim that is refused, or cannot be checked, its exit
-// code.
+// payoutError adds the exit code to the error of a receipt or claim that is refused or cannot be
+// checked.
 func payoutError(err error) error {
 	var refusal *chain.PayoutRefusal
 	if !errors.As(err, &refusal) {
@@ -143,7 +143,7 @@ func payoutError(err error) error {
 	return Failed(code, fmt.Errorf("nothing was sent: %s", clean(refusal.Message)))
 }
 
-// addressOf returns the address of a signer; zero without a signer.
+// addressOf returns the address of a signer, or zero without a signer.
 func addressOf(signer funding.Signer) sortie.Address {
 	if signer == nil {
 		return sortie.Address{}

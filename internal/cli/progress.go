@@ -12,7 +12,8 @@ import (
 	"golang.org/x/term"
 )
 
-// progress is a progress line on the terminal. Without a terminal, or with --json, it draws nothing.
+// progress draws a progress line on the terminal. Without a terminal, or with --json, it draws
+// nothing.
 type progress struct {
 	w     io.Writer
 	width func() int
@@ -27,7 +28,7 @@ type progress struct {
 type progressState struct {
 	doing string  // such as Uploading
 	done  float64 // from 0 to 1
-	text  string  // how much of what
+	text  string  // such as "1 MB of 2 MB"
 	bytes int64   // transferred so far by this process, for the speed
 	left  int64   // bytes left, 0 if unknown
 }
@@ -72,7 +73,7 @@ func (p *progress) stop() {
 	p.drawing.Wait()
 }
 
-// renderProgress fits the line into width. It leaves out the time left first, then the speed.
+// renderProgress fits the line into width. It omits the time left first, then the speed.
 func renderProgress(state progressState, bytesPerSecond float64, width int) string {
 	done := min(max(state.done, 0), 1)
 	parts := []string{fmt.Sprintf("%s  ", state.doing), "", fmt.Sprintf("  %3d %%  %s", int(done*100), state.text)}

@@ -28,7 +28,7 @@ type puller struct {
 	active      sync.Map     // of *partFile, for the progress line
 }
 
-// Links have the longest lifetime, because a page of large files takes a while. Expired links are
+// Links get the longest lifetime, because a page of large files takes long. Expired links are
 // renewed.
 const (
 	pullPageSize = 100
@@ -41,7 +41,7 @@ type deliverablePage struct {
 	cursor string
 
 	mu    sync.Mutex
-	age   int // how often it was renewed
+	age   int // number of renewals
 	links map[string]string
 }
 
@@ -70,7 +70,7 @@ const (
 	pullFailed
 )
 
-// pull downloads everything. The result counts the files also when it fails.
+// pull downloads everything. On failure, the result still counts the files.
 func (p *puller) pull(ctx context.Context, first sortie.Deliverables) (pullResult, error) {
 	var all []*pulled
 	latest := make(map[string]*pulled) // by submission id
@@ -156,15 +156,15 @@ func linksOf(page sortie.Deliverables) map[string]string {
 	return links
 }
 
-// pullOne downloads one deliverable. One that was listed before waits for the earlier download, and
-// counts for both.
+// pullOne downloads one deliverable. If the submission was listed before, pullOne waits for that
+// download and uses its outcome.
 func (p *puller) pullOne(ctx context.Context, one *pulled, page *deliverablePage) error {
 	defer close(one.ended)
 	if one.earlier == nil {
 		defer p.finished.Add(1)
 		return p.pullFile(ctx, one, page)
 	}
-	<-one.earlier.ended // it has begun, so it ends at the latest with the context
+	<-one.earlier.ended // it has started, so it ends with the context at the latest
 	err := p.pullFile(ctx, one, page)
 	if one.outcome == pullUnchanged && one.earlier.outcome == pullDownloaded {
 		one.outcome, one.changed = pullDownloaded, one.earlier.changed
@@ -172,7 +172,8 @@ func (p *puller) pullOne(ctx context.Context, one *pulled, page *deliverablePage
 	return err
 }
 
-// pullFile downloads one file. A failure of this file is its outcome; an error stops all files.
+// pullFile downloads one file. It stores a failure of this file as its outcome; an error stops all
+// files.
 func (p *puller) pullFile(ctx context.Context, one *pulled, page *deliverablePage) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -209,11 +210,11 @@ func (p *puller) pullFile(ctx context.Context, one *pulled, page *deliverablePag
 // errRevoked reports that the acceptance was revoked.
 var errRevoked = errors.New("no longer accepted")
 
-// fileError is an error of one file only.
+// fileError is an error that concerns one file.
 type fileError struct{ error }
 
-// pullAttempts is how often a file without progress is tried. The client itself continues after lost
-// connections; this is for expired links and wrong bytes.
+// pullAttempts is the number of attempts without progress for a file. The client itself continues
+// after lost connections; these attempts are for expired links and wrong bytes.
 const pullAttempts = 4
 
 func (p *puller) download(ctx context.Context, id, name string, want [32]byte, page *deliverablePage) (int64, error) {
@@ -258,7 +259,7 @@ func (p *puller) download(ctx context.Context, id, name string, want [32]byte, p
 	}
 }
 
-// transfer appends the rest of the file.
+// transfer downloads the rest of the file.
 func (p *puller) transfer(ctx context.Context, link string, part *partFile) error {
 	stream, err := p.api.Download(ctx, link, part.size())
 	if err != nil {
@@ -289,7 +290,7 @@ func (d *deliverablePage) link(id string) (link string, age int) {
 	return d.links[id], d.age
 }
 
-// renew reads the page again, unless another file did so after the links of this age were read.
+// renew reads the page again, unless another file has renewed the links of this age.
 func (p *puller) renew(ctx context.Context, page *deliverablePage, age int) error {
 	page.mu.Lock()
 	defer page.mu.Unlock()
@@ -304,7 +305,7 @@ func (p *puller) renew(ctx context.Context, page *deliverablePage, age int) erro
 	return nil
 }
 
-// progress is how far it is, the parts of files formatCount.
+// progress returns the progress of the run. It counts parts of files.
 func (p *puller) progress() progressState {
 	total, finished := p.accepted.Load(), p.finished.Load()
 	done := float64(finished)

@@ -19,14 +19,14 @@ const ReadyFileName = "ready.json"
 // defaultTrust is the ready file of `sortie dev` with its default data directory.
 const defaultTrust = ".sortie/" + ReadyFileName
 
-// ReadyFile is what a program needs to know to use a running `sortie dev`. It is also a [trustFile].
+// ReadyFile has what a program needs to use a running `sortie dev`. It is also a [trustFile].
 type ReadyFile struct {
 	BaseURL string `json:"baseUrl"`
 	trustFile
 	Wallets []readyWallet `json:"wallets"`
 }
 
-// trustFile holds the values that quotes are verified against.
+// trustFile has the values that quotes are verified against.
 type trustFile struct {
 	RPCURL         string                      `json:"rpcUrl"`
 	ChainID        uint64                      `json:"chainId"`
@@ -68,7 +68,7 @@ func NewReadyFile(net *devnet.Chain, baseURL string) ReadyFile {
 	return ready
 }
 
-// Write writes the file atomically: a program that waits for it never reads half of it.
+// Write writes the file atomically: a program that waits for it never reads a part of it.
 func (r ReadyFile) Write(path string) error {
 	encoded, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
@@ -110,7 +110,8 @@ func (t trustFile) values() sortie.Trust {
 	return trust
 }
 
-// Greet prints what runs and which commands to try. Path is where the ready file is.
+// Greet prints the addresses of the running parts and commands to try. Path is the path of the
+// ready file.
 func (r ReadyFile) Greet(w io.Writer, path string) {
 	fmt.Fprintf(w, "Sortie is running. Stop it with Ctrl-C. Data is kept; --reset starts with none.\n\n")
 	fmt.Fprintf(w, "  API            %s  (documentation at %s/docs)\n", r.BaseURL, r.BaseURL)

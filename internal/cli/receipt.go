@@ -54,7 +54,8 @@ func runReceipt(cmd *cobra.Command, client *clientOptions, id, out string) error
 	})
 }
 
-// completeReceipt adds the fields that a service of an earlier release has in the submission only.
+// completeReceipt adds the fields that an earlier release of the service has only in the
+// submission.
 func completeReceipt(submission sortie.Submission) sortie.Receipt {
 	receipt := *submission.Receipt
 	if receipt.MissionID == "" {
@@ -69,7 +70,7 @@ func completeReceipt(submission sortie.Submission) sortie.Receipt {
 	return receipt
 }
 
-// missingReceiptError explains when the receipt is signed, if it ever is.
+// missingReceiptError explains why there is no receipt, and when it is signed.
 func missingReceiptError(submission sortie.Submission) error {
 	var why string
 	switch submission.Status {

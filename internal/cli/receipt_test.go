@@ -41,8 +41,8 @@ func TestAMissingReceiptIsExplained(t *testing.T) {
 	}
 }
 
-// A receipt is printed, or replaces a file. Fields that an earlier service has in the submission only
-// are added.
+// A receipt is printed or replaces a file. Fields that an earlier release of the service has only
+// in the submission are added.
 func TestAReceiptIsWrittenComplete(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "receipt.json")

@@ -26,7 +26,7 @@ func newRedeemCmd() *cobra.Command {
 	var options redeemOptions
 	cmd := &cobra.Command{
 		Use:   "redeem RECEIPT.json --rpc URL --key KEY",
-		Short: "Have the contract pay a receipt, without the service",
+		Short: "Redeem a receipt at the contract, without the service",
 		Long: `Sends the receipt of an accepted submission to the contract, which pays its recipient. It does not need the service, and any
 wallet may pay the gas: the contract pays the recipient of the receipt.
 
@@ -113,7 +113,8 @@ func runRedeem(cmd *cobra.Command, options redeemOptions, path string) error {
 	return show(cmd, result, func(w io.Writer) { showRedeemed(w, redemption, result) })
 }
 
-// domain returns the contract that the receipt is sent to. The flag must not contradict the receipt.
+// domain returns the contract that the receipt is sent to. It refuses a flag that contradicts the
+// receipt.
 func (o redeemOptions) domain(receipt sortie.Receipt, chainID uint64) (sortie.Domain, error) {
 	domain := receipt.Domain()
 	if domain.ChainID == 0 {
@@ -140,7 +141,7 @@ func newRedeemResult(receipt sortie.Receipt, redemption chain.Redemption) redeem
 	}
 }
 
-// describeRedemption shows what the receipt pays and its conditions as they are now.
+// describeRedemption shows what the receipt pays and the current state of its conditions.
 func describeRedemption(w io.Writer, receipt sortie.Receipt, redemption chain.Redemption) {
 	payment := redemption.Settlement.Payments[0]
 	amount := sortie.FormatUnits(redemption.Amount, chain.Decimals(redemption.Token))
@@ -191,11 +192,11 @@ func showRedeemed(w io.Writer, redemption chain.Redemption, result redeemResult)
 		programName(), result.Factory, result.Token, result.Recipient)
 }
 
-// maxReceiptBytes is far more than a submission with its receipt needs.
+// maxReceiptBytes is much more than a submission with its receipt needs.
 const maxReceiptBytes = 256 << 10
 
 // readReceipt reads a receipt from a file, or from standard input for "-". It accepts a receipt, a
-// submission with its receipt, or the answer with the submission, and ignores other members.
+// submission with its receipt, or the answer with the submission, and ignores other fields.
 func readReceipt(path string, stdin io.Reader) (sortie.Receipt, error) {
 	source := stdin
 	if path != "-" {
@@ -244,7 +245,7 @@ func decodeReceipt(data []byte) (receipt sortie.Receipt, err error) {
 		data = file.Receipt
 	}
 	if inside := file.Submission != nil || file.Receipt != nil; inside && (len(data) == 0 || bytes.Equal(data, []byte("null"))) {
-		return receipt, errors.New("the submission in it has no receipt yet")
+		return receipt, errors.New("the submission in this file has no receipt yet")
 	}
 	if err := json.Unmarshal(data, &receipt); err != nil {
 		return receipt, fmt.Errorf("this is not a receipt (%.200s)", clean(err.Error()))

@@ -164,7 +164,7 @@ func TestRedeemWaitsForPauseCapAndSettler(t *testing.T) {
 	if code, _, stderr := c.sortie("redeem", paths[0], "--yes"); code != ExitOK || !strings.Contains(stderr, "the daily cap has 2.500001 USDC left today") {
 		t.Fatalf("within the cap: got exit code %d, error %q; want 0", code, stderr)
 	}
-	if c.dayOfHead() == day { // after midnight the cap has room again
+	if c.dayOfHead() == day { // the cap starts again at midnight
 		c.wantRefused(ExitChain, "the daily cap has 0.000001 USDC left today, and the payout is 2.5", "redeem", paths[1], "--yes")
 	}
 	c.transact(devnet.RoleDeployer, factory, factoryCalls.PackSetDailyCap(usdc, big.NewInt(10*payoutReward)))
@@ -237,7 +237,7 @@ func TestADeferredPayoutIsClaimed(t *testing.T) {
 	c.transact(devnet.RoleDeployer, c.deployment.USDC, usdcCalls.PackPause())
 	c.wantRefused(ExitChain, "the token still refuses to pay "+contributor, append(claim, "USDC")...)
 	c.transact(devnet.RoleDeployer, c.deployment.USDC, usdcCalls.PackUnpause())
-	c.transact(devnet.RoleDeployer, c.deployment.Factory, factoryCalls.PackPause()) // a pause of the factory stops no claim
+	c.transact(devnet.RoleDeployer, c.deployment.Factory, factoryCalls.PackPause()) // claims work while the factory is paused
 	code, stdout, stderr = c.sortie(append(claim, c.deployment.USDC.String(), "--json")...)
 	var result claimResult
 	if err := json.Unmarshal([]byte(stdout), &result); code != ExitOK || err != nil || result.Outcome != "paid" || result.AmountBaseUnits != "2500000" || result.Transaction == "" {
@@ -270,7 +270,7 @@ func TestRedeemRefusesBadInput(t *testing.T) {
 		"a list":             {c.writeText("[]"), "this is not a receipt, which is a JSON object"},
 		"null":               {c.writeText("null"), "this is not a receipt"},
 		"an empty object":    {c.writeText("{}"), "this is not a receipt, which has a missionKey"},
-		"no receipt yet":     {submission(nil), "the submission in it has no receipt yet"},
+		"no receipt yet":     {submission(nil), "the submission in this file has no receipt yet"},
 		"a text as receipt":  {submission("x"), "this is not a receipt"},
 		"a negative slot":    {c.writeText(strings.Replace(readText(t, path), `"slot":0`, `"slot":-1`, 1)), "this is not a receipt"},
 		"a checksum error":   {c.writeText(strings.Replace(readText(t, path), `"recipient":"0x3C`, `"recipient":"0x3c`, 1)), "this is not a receipt"},

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Program is the command line: the client commands and those that the main package adds.
+// Program is the command line: the client commands and the commands that the main package adds.
 type Program struct {
 	Version        string
 	Commands       []*cobra.Command // added to the client commands
@@ -28,7 +28,7 @@ func (p Program) Run(ctx context.Context, args []string) int {
 	root.SetErr(p.Stderr)
 	err := interruptError(ctx, root.ExecuteContext(ctx))
 	if err == nil && output.err != nil {
-		err = fmt.Errorf("the result could not be printed: %w; make room and run it again", output.err)
+		err = fmt.Errorf("the result could not be printed: %w; free some space and run it again", output.err)
 	}
 	if err != nil {
 		reportError(p.Stderr, err, wantsJSON(root, args))
@@ -37,7 +37,7 @@ func (p Program) Run(ctx context.Context, args []string) int {
 }
 
 // interruptError replaces the error of an interrupted command by "interrupted", unless the command
-// has its own exit code. The request that was cancelled does not matter to the user.
+// has its own exit code. Users do not need to know which request was cancelled.
 func interruptError(ctx context.Context, err error) error {
 	if known := (*exitError)(nil); ctx.Err() == nil || !errors.Is(err, context.Canceled) || errors.As(err, &known) {
 		return err
@@ -106,7 +106,8 @@ func environmentName(flag string) string {
 	return "SORTIE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// wantsJSON reports whether errors are printed as JSON, also when parsing stopped before the flag.
+// wantsJSON reports whether errors are printed as JSON. It also works if parsing stopped before the
+// flag.
 func wantsJSON(root *cobra.Command, args []string) bool {
 	for _, arg := range args {
 		if arg == "--json" || arg == "--json=true" {

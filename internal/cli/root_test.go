@@ -40,7 +40,7 @@ func TestAWriteErrorIsAFailure(t *testing.T) {
 	}
 }
 
-// A terminal shows no details, so several wrong fields are listed.
+// A terminal shows no error details, so several wrong fields are listed.
 func TestWrongFieldsAreListed(t *testing.T) {
 	t.Parallel()
 	refusal := func(fields ...sortie.FieldError) error {

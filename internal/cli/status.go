@@ -34,7 +34,7 @@ type missionState struct {
 
 	Money *sortie.MissionMoney `json:"money,omitempty"`
 
-	ended sortie.BlockerCode // why it takes no more submissions; empty: it does, or that is not known
+	ended sortie.BlockerCode // why it takes no more submissions; empty: it takes some, or unknown
 }
 
 func newMissionStatusCmd(client *clientOptions) *cobra.Command {
@@ -43,7 +43,7 @@ func newMissionStatusCmd(client *clientOptions) *cobra.Command {
 		Use:   "status ID",
 		Short: "Show the state of a mission; --watch follows it until it is published or refunded",
 		Long: `Shows the state of a mission. With --watch it prints a line for every change until the mission is published, rejected
-or refunded, also across restarts of the service; with --json it prints one JSON object a line. It polls every second or two, so a
+or refunded, also across restarts of the service; with --json it prints one JSON object per line. It polls every second or two, so a
 short-lived state may be missed: mission events lists all of them, and mission events --follow also the acceptances, the payouts and
 the close that come later.`,
 		Args: oneArg("the draft id or mission id"),
@@ -79,8 +79,8 @@ func stateOf(status sortie.MissionStatus) missionState {
 	}
 }
 
-// readProgress reads how many submissions are accepted and where the money is. It leaves out what
-// cannot be read: the rest of the state is known.
+// readProgress reads the number of accepted submissions and the money. It omits what it cannot
+// read: the rest of the state is known.
 func (s *missionState) readProgress(ctx context.Context, api *sortie.Client) {
 	page, err := api.Deliverables(ctx, s.DraftID, sortie.DeliverablesQuery{Limit: 1})
 	if err == nil {
@@ -133,7 +133,7 @@ func formatState(status sortie.MissionStatus) (word, sentence string) {
 	case sortie.ActionFetchDeliverables:
 		return "published", "contributors can see it"
 	case sortie.ActionWaitForRefund:
-		return "rejected", "the refund is on its way"
+		return "rejected", "the refund is in progress"
 	case sortie.ActionNone:
 		if status.FundingStatus == sortie.FundingRefunded {
 			return "refunded", "the mission was rejected and its money refunded"
@@ -205,7 +205,7 @@ func watchMission(cmd *cobra.Command, client *clientOptions, api *sortie.Client,
 	})
 }
 
-// rejectionReason returns why a mission was rejected, or nothing if that cannot be read.
+// rejectionReason returns the reason of a rejection, or "" if it cannot be read.
 func rejectionReason(ctx context.Context, api *sortie.Client, id string) string {
 	doctor, err := api.Doctor(ctx, id)
 	if err != nil {
@@ -235,7 +235,7 @@ func poll(ctx context.Context, cmd *cobra.Command, client *clientOptions, ask fu
 			return ctx.Err()
 		case isTemporary(err) && !failing:
 			failing = true
-			announce(cmd, "%s does not answer as expected; trying again until it does...\n", client.url)
+			announce(cmd, "%s does not answer as expected; retrying...\n", client.url)
 		case err != nil && !isTemporary(err):
 			return client.requestError(err)
 		case err == nil && failing:

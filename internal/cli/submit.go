@@ -172,8 +172,8 @@ func fullMissionError(err error) error {
 	return err
 }
 
-// rejectionAdvice returns what to do after a rejection. The same file can be accepted only if its
-// declaration was wrong, or the upload was damaged.
+// rejectionAdvice returns advice after a rejection. The same file can be accepted only if its
+// declaration was wrong or the upload was damaged.
 func rejectionAdvice(rejected sortie.Submission) string {
 	if rejected.VerifiedAt == nil {
 		return "the file was not checked; run the same command again"
@@ -196,9 +196,9 @@ func rejectionAdvice(rejected sortie.Submission) string {
 	return "send another file"
 }
 
-// declare reserves a slot for the file, or finds the reservation of an earlier run. The key of a
-// submission that has ended leads to the key of the next one, so that the same command always finds
-// the last.
+// declare reserves a slot for the file, or finds the reservation of an earlier run. The idempotency
+// key of a resubmission is derived from the ended submission, so that the same command always finds
+// the last one.
 func declare(ctx context.Context, api *sortie.Client, missionID string, declaration sortie.Declaration, options submitOptions) (sortie.SubmissionDeclared, error) {
 	key := cmp.Or(options.key, derivedKey([]byte(missionID+"\n"+declaration.SHA256+"\n"+api.Wallet().String())))
 	for {
@@ -258,8 +258,8 @@ func upload(cmd *cobra.Command, api *sortie.Client, links sortie.UploadLinks, fi
 	return sent, nil
 }
 
-// currentReservation updates the end of the reservation, which moves while bytes arrive. It keeps the
-// first end if the service does not answer.
+// currentReservation updates the end of the reservation, which is extended while bytes arrive. It
+// keeps the first end if the service does not answer.
 func currentReservation(ctx context.Context, api *sortie.Client, declared sortie.SubmissionDeclared) sortie.SubmissionDeclared {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
@@ -269,7 +269,7 @@ func currentReservation(ctx context.Context, api *sortie.Client, declared sortie
 	return declared
 }
 
-// uploadError adds how long an interrupted upload can be continued.
+// uploadError adds the time until which an interrupted upload can be continued.
 func uploadError(ctx context.Context, err error, declared sortie.SubmissionDeclared) error {
 	if ctx.Err() != nil {
 		return Failed(ExitInterrupted, fmt.Errorf("interrupted; run the same command before %s to continue", declared.SlotReservedUntil))

@@ -15,7 +15,7 @@ import (
 	"github.com/sortie-labs/sortie"
 )
 
-// An interrupted upload prints how to continue, and not which request was cancelled.
+// An interrupted upload prints how to continue, not which request was cancelled.
 func TestSubmitCanBeInterrupted(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ at, want string }{
@@ -60,7 +60,7 @@ func TestSubmitCanBeInterrupted(t *testing.T) {
 	}
 }
 
-// Submitting the same file again is advised only where it can be accepted.
+// Submitting the same file again is advised only if it can be accepted.
 func TestRejectionAdvice(t *testing.T) {
 	t.Parallel()
 	checked := "2026-02-02 03:00:00"

@@ -29,7 +29,7 @@ var (
 	usdcCalls    = testusdc.NewTestUSDC()
 )
 
-// testChain is a chain with the contracts on it and without a service.
+// testChain is a chain with the contracts deployed and without a service.
 type testChain struct {
 	t          *testing.T
 	net        *devnet.Chain
@@ -89,7 +89,8 @@ const (
 	payoutMission = "photo-of-the-gate-1"
 )
 
-// fund funds a mission of three slots in USDC and returns when its creator may reclaim it.
+// fund funds a mission of three slots in USDC and returns the time from which its creator may
+// reclaim.
 func (c *testChain) fund(missionID string) (reclaimAfter time.Time) {
 	c.t.Helper()
 	head, err := c.net.Client().HeaderByNumber(c.t.Context(), nil)
@@ -108,7 +109,7 @@ func (c *testChain) fund(missionID string) (reclaimAfter time.Time) {
 			return time.Unix(event.ReclaimAfter.Int64(), 0)
 		}
 	}
-	c.t.Fatal("the funding has no event")
+	c.t.Fatal("funding: got no MissionFunded event, want one")
 	return time.Time{}
 }
 
@@ -150,7 +151,7 @@ func (c *testChain) writeText(text string) string {
 	return filepath.Clean(file.Name())
 }
 
-// sortie runs the program against the chain, with a wallet of a third party.
+// sortie runs the program against the chain with the wallet of a third party.
 func (c *testChain) sortie(args ...string) (code ExitCode, stdout, stderr string) {
 	c.t.Helper()
 	return c.run(append(args, "--rpc", c.net.RPCURL(), "--key", "dev:5")...)
@@ -173,7 +174,8 @@ func (c *testChain) nonce() uint64 {
 	return nonce
 }
 
-// wantRefused runs a command that must fail with a code and one line with the reason, and send nothing.
+// wantRefused runs a command that must fail with an exit code and one line that has the reason, and
+// send nothing.
 func (c *testChain) wantRefused(code ExitCode, reason string, args ...string) {
 	c.t.Helper()
 	c.wantNothingSent(code, reason, func() (ExitCode, string, string) { return c.sortie(args...) })
@@ -210,7 +212,7 @@ func (c *testChain) balance(role devnet.Role) *big.Int {
 func (c *testChain) wantEarned(before *big.Int, want int64) {
 	c.t.Helper()
 	if got := new(big.Int).Sub(c.balance(devnet.RoleContributor1), before); got.Cmp(big.NewInt(want)) != 0 {
-		c.t.Errorf("the contributor got %s base units, want %d", got, want)
+		c.t.Errorf("earnings of the contributor: got %s base units, want %d", got, want)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core"
+	"github.com/ethereum/go-ethereum/core/rawdb"
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/rpc"
 )
@@ -38,7 +39,7 @@ func (m transactionMethods) GetTransactionCount(ctx context.Context, account com
 
 // GetTransactionByHash answers eth_getTransactionByHash.
 func (m transactionMethods) GetTransactionByHash(hash common.Hash) (object, error) {
-	if place, _ := m.node.chain.GetCanonicalTransaction(hash); place != nil {
+	if place, _ := m.mined(hash); place != nil {
 		block := m.node.chain.GetBlock(place.BlockHash, place.BlockIndex)
 		if block == nil {
 			return nil, fmt.Errorf("block %s of the transaction is missing", place.BlockHash)
@@ -61,7 +62,7 @@ func (m transactionMethods) indexed() error {
 
 // GetRawTransactionByHash answers eth_getRawTransactionByHash.
 func (m transactionMethods) GetRawTransactionByHash(hash common.Hash) (hexutil.Bytes, error) {
-	_, tx := m.node.chain.GetCanonicalTransaction(hash)
+	_, tx := m.mined(hash)
 	if tx == nil {
 		tx = m.node.pool.Get(hash)
 	}
@@ -110,9 +111,20 @@ func rawAt(block *types.Block, index hexutil.Uint) (hexutil.Bytes, error) {
 	return block.Transactions()[index].MarshalBinary()
 }
 
+// mined returns a transaction of the chain and its place, nil if there is none. The library writes
+// the index of a new block's transactions before the block becomes the head: such a transaction is
+// not returned yet, so that a caller that knows its receipt also reads the state after it.
+func (m transactionMethods) mined(hash common.Hash) (*rawdb.LegacyTxLookupEntry, *types.Transaction) {
+	place, tx := m.node.chain.GetCanonicalTransaction(hash)
+	if place == nil || place.BlockIndex > m.node.chain.CurrentBlock().Number.Uint64() {
+		return nil, nil
+	}
+	return place, tx
+}
+
 // GetTransactionReceipt answers eth_getTransactionReceipt.
 func (m transactionMethods) GetTransactionReceipt(hash common.Hash) (object, error) {
-	place, tx := m.node.chain.GetCanonicalTransaction(hash)
+	place, tx := m.mined(hash)
 	if place == nil {
 		return nil, m.indexed()
 	}

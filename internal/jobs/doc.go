@@ -1,10 +1,10 @@
-// Package jobs is the work that is promised in a transaction and done after it. It owns the queue,
-// which is River on both engines, and how often and how long jobs are tried.
+// Package jobs runs work after the transaction that asked for it. It owns the queue, which is River
+// on both databases, and the timeouts and retries of jobs.
 //
-// A job is born in the transaction that makes it necessary: it exists if and only if that was
-// committed. It is worked at least once, by one process at a time as long as that one lives, and
-// again when a process died over it; so what the jobs do must do no harm when done twice. A refund
-// or a check that fails is tried again for as long as it takes.
+// A job is inserted in the transaction that needs it, so it exists only if that transaction was
+// committed. It is run at least once, by one process at a time. If that process dies, another
+// process runs the job again, so jobs must be idempotent. A refund or a check that fails is retried
+// until it succeeds.
 //
-// What the jobs do is not decided here: [Queue.Run] is given functions.
+// The package does not define what the jobs do: [Queue.Run] takes functions.
 package jobs

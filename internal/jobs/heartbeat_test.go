@@ -14,11 +14,10 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// childVariable makes this binary a process that begins the checks of a database and never ends
-// them.
+// childVariable makes this test binary a process that starts checks and never completes them.
 const childVariable = "SORTIE_TEST_JOBS_CHILD"
 
-// beginForever works checks until it is killed, and says when one has begun.
+// beginForever runs checks until the process is killed, and prints a line when one has started.
 func beginForever(url string) error {
 	ctx := context.Background()
 	db, err := store.Open(ctx, url, store.Options{Logger: slog.New(slog.DiscardHandler)})
@@ -35,15 +34,15 @@ func beginForever(url string) error {
 	}})
 }
 
-// TestACheckOfAKilledProcessIsBegunAgainInSeconds kills a process in the middle of a check. River
-// alone would wait until the check had taken longer than it may, three minutes, which is more than
-// the patience of this test.
+// TestACheckOfAKilledProcessIsBegunAgainInSeconds kills a process during a check. River itself
+// would wait until the check exceeds its timeout of three minutes, which is longer than
+// testTimeout.
 func TestACheckOfAKilledProcessIsBegunAgainInSeconds(t *testing.T) {
 	t.Parallel()
 	url := pgDatabase(t)
-	b := &bench{T: t, url: url, db: openDatabase(t, url), log: slog.New(slog.DiscardHandler)}
+	b := &testDB{T: t, url: url, db: openDatabase(t, url), log: slog.New(slog.DiscardHandler)}
 	queue := b.open()
-	queue.pace = steady // the times of the service
+	queue.timing = defaultTiming // as in production
 	b.check(queue, "sub_a")
 
 	child := exec.Command(os.Args[0])
@@ -56,7 +55,7 @@ func TestACheckOfAKilledProcessIsBegunAgainInSeconds(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := io.ReadFull(output, make([]byte, len("begun"))); err != nil {
-		t.Fatalf("the other process did not begin the check: %v", err)
+		t.Fatalf("wait for the other process to start the check: %v", err)
 	}
 	if err := child.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -68,17 +67,17 @@ func TestACheckOfAKilledProcessIsBegunAgainInSeconds(t *testing.T) {
 		checked <- submissionID
 		return nil
 	}})
-	if got := await(t, checked, "the check that the killed process had begun"); got != "sub_a" {
-		t.Errorf("checked %q, want sub_a", got)
+	if got := await(t, checked, "the check of the killed process"); got != "sub_a" {
+		t.Errorf("got a check of %q, want sub_a", got)
 	}
 }
 
-// TestALongJobOfALivingProcessIsLeftToIt gives a process with a long job a neighbour that looks for
-// jobs of the dead.
+// TestALongJobOfALivingProcessIsLeftToIt runs a long job while another process searches for jobs of
+// dead processes.
 func TestALongJobOfALivingProcessIsLeftToIt(t *testing.T) {
 	t.Parallel()
 	url := pgDatabase(t)
-	b := &bench{T: t, url: url, db: openDatabase(t, url), log: slog.New(slog.DiscardHandler)}
+	b := &testDB{T: t, url: url, db: openDatabase(t, url), log: slog.New(slog.DiscardHandler)}
 	queue := b.open()
 	begun, finish := make(chan struct{}, 2), make(chan struct{})
 	var begins atomic.Int64
@@ -91,34 +90,34 @@ func TestALongJobOfALivingProcessIsLeftToIt(t *testing.T) {
 	b.check(queue, "sub_a")
 	b.run(queue, Work{Check: check})
 	await(t, begun, "the check")
-	// Longer ago than a dead process is waited for, and not so long that River itself rescues it.
+	// The job is old enough for a takeover, but not for a rescue by River.
 	b.exec("UPDATE river_job SET attempted_at = now() - interval '40 seconds'")
 	neighbour, err := Open(context.Background(), openDatabase(t, url), b.log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	neighbour.pace = hurry
+	neighbour.timing = testTiming
 	b.run(neighbour, Work{Check: check})
-	for range 3 { // each time after the neighbour has looked
+	for range 3 { // each time after a heartbeat of both processes
 		b.exec("UPDATE job_workers SET seen_at = seen_at - interval '1 second'")
 		b.awaitRows("SELECT COUNT(*) FROM job_workers WHERE seen_at >= clock_timestamp() - interval '1 second'", 2)
 	}
 	if n := b.count("state = 'running'"); n != 1 {
-		t.Errorf("%d checks are running, want 1", n)
+		t.Errorf("got %d running checks, want 1", n)
 	}
 	close(finish)
 	b.awaitEmpty()
 	if n := begins.Load(); n != 1 {
-		t.Errorf("the check was begun %d times, want once", n)
+		t.Errorf("got %d starts of the check, want 1", n)
 	}
 }
 
-// TestAJobThatKillsItsProcessesWaitsBetweenThem abandons a job as often as a job does that kills
-// each process that works it.
+// TestAJobThatKillsItsProcessesWaitsBetweenThem takes over a job whose attempts all ended with
+// their process.
 func TestAJobThatKillsItsProcessesWaitsBetweenThem(t *testing.T) {
 	t.Parallel()
 	url := pgDatabase(t)
-	b := &bench{T: t, url: url, db: openDatabase(t, url), log: slog.New(slog.DiscardHandler)}
+	b := &testDB{T: t, url: url, db: openDatabase(t, url), log: slog.New(slog.DiscardHandler)}
 	queue := b.open()
 	b.check(queue, "sub_a")
 	b.killWorkers()
@@ -126,16 +125,16 @@ func TestAJobThatKillsItsProcessesWaitsBetweenThem(t *testing.T) {
 	b.run(queue, Work{Reconcile: newRecorder().reconcile})
 	b.awaitNone("kind = 'check' AND state = 'running'")
 	if n := b.count("kind = 'check' AND scheduled_at > attempted_at + interval '1 minute'"); n != 1 {
-		t.Errorf("%d checks wait after many attempts that ended with their process, want 1", n)
+		t.Errorf("got %d delayed checks after many takeovers, want 1", n)
 	}
 }
 
-// awaitRows returns when a query counts so many rows.
-func (b *bench) awaitRows(query string, want int) {
+// awaitRows returns when the count of a query is want.
+func (b *testDB) awaitRows(query string, want int) {
 	b.Helper()
 	again := time.NewTicker(5 * time.Millisecond)
 	defer again.Stop()
-	deadline := time.After(patienceOfTests)
+	deadline := time.After(testTimeout)
 	for {
 		var got int
 		if err := b.db.QueuePool().Postgres.QueryRow(context.Background(), query).Scan(&got); err != nil {
@@ -147,7 +146,7 @@ func (b *bench) awaitRows(query string, want int) {
 		select {
 		case <-again.C:
 		case <-deadline:
-			b.Fatalf("%s: %d after %s, want %d", query, got, patienceOfTests, want)
+			b.Fatalf("query %s: got %d after %s, want %d", query, got, testTimeout, want)
 		}
 	}
 }

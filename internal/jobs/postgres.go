@@ -15,74 +15,74 @@ import (
 )
 
 func openPostgres(pool *pgxpool.Pool, log *slog.Logger) (engine, error) {
-	return newOnRiver(onRiver[pgx.Tx]{
+	return newRiverEngine(riverEngine[pgx.Tx]{
 		driver: riverpgxv5.New(pool),
 		within: func(tx *store.Tx, fn func(pgx.Tx) error) error {
-			return tx.PgxConn(func(conn *pgx.Conn) error { return fn(begunTx{conn}) })
+			return tx.PgxConn(func(conn *pgx.Conn) error { return fn(storeTx{conn}) })
 		},
-		takeTurn: func(ctx context.Context, migrate func(context.Context) error) error {
-			return takeTurn(ctx, pool, migrate)
+		lockMigrations: func(ctx context.Context, migrate func(context.Context) error) error {
+			return lockMigrations(ctx, pool, migrate)
 		},
-		tend: func(ctx context.Context, id string, pace pace) (stop func(), err error) {
-			return startHeart(ctx, heart{pool: pool, id: id, pace: pace, log: log})
+		startWorker: func(ctx context.Context, id string, timing timing) (stop func(), err error) {
+			return startHeartbeat(ctx, heartbeat{pool: pool, id: id, timing: timing, log: log})
 		},
 	}, log)
 }
 
-// migrationTurn keeps other processes out while one migrates, however long it takes.
-var migrationTurn = []string{
+// migrationLock takes a lock without a timeout, so that one process migrates at a time.
+var migrationLock = []string{
 	"SET LOCAL statement_timeout = 0",
 	"SET LOCAL lock_timeout = 0",
 	"SET LOCAL idle_in_transaction_session_timeout = 0",
 	"SELECT pg_advisory_xact_lock(7236834210042)",
 }
 
-// takeTurn holds a lock in a transaction of its own while it migrates: some migrations cannot run
-// in one.
-func takeTurn(ctx context.Context, pool *pgxpool.Pool, migrate func(context.Context) error) error {
+// lockMigrations holds the lock in a separate transaction while it migrates: some migrations cannot
+// run in a transaction.
+func lockMigrations(ctx context.Context, pool *pgxpool.Pool, migrate func(context.Context) error) error {
 	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-		for _, statement := range migrationTurn {
+		for _, statement := range migrationLock {
 			if _, err := tx.Exec(ctx, statement); err != nil {
-				return fmt.Errorf("wait for a turn to migrate: %w", err)
+				return fmt.Errorf("lock migrations: %w", err)
 			}
 		}
 		return migrate(ctx)
 	})
 }
 
-// begunTx makes a transaction of the store, which database/sql began on a connection, one that
-// River can insert in. It ends with the store's function, never from here.
-type begunTx struct{ conn *pgx.Conn }
+// storeTx is a transaction that the store began through database/sql, as a pgx transaction that
+// River can insert with. Only the store ends it.
+type storeTx struct{ conn *pgx.Conn }
 
-var errNotOurs = errors.New("the transaction belongs to the store")
+var errStoreTx = errors.New("the transaction belongs to the store")
 
-func (t begunTx) Commit(context.Context) error   { return errNotOurs }
-func (t begunTx) Rollback(context.Context) error { return errNotOurs }
+func (t storeTx) Commit(context.Context) error   { return errStoreTx }
+func (t storeTx) Rollback(context.Context) error { return errStoreTx }
 
-func (t begunTx) Begin(ctx context.Context) (pgx.Tx, error) { return nil, errNotOurs }
+func (t storeTx) Begin(ctx context.Context) (pgx.Tx, error) { return nil, errStoreTx }
 
-func (t begunTx) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
+func (t storeTx) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
 	return t.conn.Exec(ctx, sql, args...)
 }
 
-func (t begunTx) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
+func (t storeTx) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
 	return t.conn.Query(ctx, sql, args...)
 }
 
-func (t begunTx) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
+func (t storeTx) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
 	return t.conn.QueryRow(ctx, sql, args...)
 }
 
-func (t begunTx) CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error) {
+func (t storeTx) CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error) {
 	return t.conn.CopyFrom(ctx, table, columns, rows)
 }
 
-func (t begunTx) SendBatch(ctx context.Context, batch *pgx.Batch) pgx.BatchResults {
+func (t storeTx) SendBatch(ctx context.Context, batch *pgx.Batch) pgx.BatchResults {
 	return t.conn.SendBatch(ctx, batch)
 }
-func (t begunTx) LargeObjects() pgx.LargeObjects { return pgx.LargeObjects{} }
-func (t begunTx) Conn() *pgx.Conn                { return t.conn }
+func (t storeTx) LargeObjects() pgx.LargeObjects { return pgx.LargeObjects{} }
+func (t storeTx) Conn() *pgx.Conn                { return t.conn }
 
-func (t begunTx) Prepare(ctx context.Context, name, sql string) (*pgconn.StatementDescription, error) {
+func (t storeTx) Prepare(ctx context.Context, name, sql string) (*pgconn.StatementDescription, error) {
 	return t.conn.Prepare(ctx, name, sql)
 }

@@ -11,29 +11,29 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// Queue takes jobs, and works them where it is told to. It is safe for concurrent use.
+// Queue enqueues jobs and runs them. It is safe for concurrent use.
 type Queue struct {
 	engine   engine
-	pace     pace
+	timing   timing
 	outcomes outcomes
 }
 
-// engine is River on one of the databases.
+// engine is River on one of the two databases.
 type engine interface {
 	migrate(ctx context.Context, log *slog.Logger) error
 	insert(tx *store.Tx, args river.JobArgs) (*rivertype.JobInsertResult, error)
-	// work runs jobs until ctx ends, and then until those under way have ended.
-	work(ctx context.Context, config *river.Config, pace pace) error
+	// work runs jobs until ctx ends, and returns when the running jobs have ended.
+	work(ctx context.Context, config *river.Config, timing timing) error
 }
 
-// Open brings the queue's own tables up to date. It starts nothing: jobs are worked by [Queue.Run].
-// The queue must not be used once the database is closed.
+// Open migrates the tables of the queue. It starts no jobs: [Queue.Run] does. The queue must not be
+// used after the database is closed.
 func Open(ctx context.Context, db *store.DB, logger *slog.Logger) (*Queue, error) {
 	if logger == nil {
 		logger = slog.Default()
 	}
-	q := &Queue{pace: steady, outcomes: outcomes{log: logger}}
-	quiet := slog.New(warnings{logger.Handler()})
+	q := &Queue{timing: defaultTiming, outcomes: outcomes{log: logger}}
+	quiet := slog.New(warningsOnly{logger.Handler()})
 	var err error
 	if pool := db.QueuePool(); pool.Postgres != nil {
 		q.engine, err = openPostgres(pool.Postgres, quiet)
@@ -49,8 +49,8 @@ func Open(ctx context.Context, db *store.DB, logger *slog.Logger) (*Queue, error
 	return q, nil
 }
 
-// Refund has the money of a draft's mission sent back, once the transaction is committed. A refund
-// of the same draft that still waits serves for both.
+// Refund enqueues the refund of a draft's mission. It runs after the transaction is committed. If a
+// refund of the draft already waits, Refund does nothing.
 func (q *Queue) Refund(tx *store.Tx, draftID string) error {
 	err := q.enqueue(tx, func(after int64) river.JobArgs { return refundArgs{DraftID: draftID, After: after} })
 	if err != nil {
@@ -59,8 +59,8 @@ func (q *Queue) Refund(tx *store.Tx, draftID string) error {
 	return nil
 }
 
-// Check has a submission looked at, once the transaction is committed. A check of the same
-// submission that still waits serves for both.
+// Check enqueues the check of a submission. It runs after the transaction is committed. If a check
+// of the submission already waits, Check does nothing.
 func (q *Queue) Check(tx *store.Tx, submissionID string) error {
 	err := q.enqueue(tx, func(after int64) river.JobArgs { return checkArgs{SubmissionID: submissionID, After: after} })
 	if err != nil {
@@ -77,9 +77,9 @@ func (q *Queue) Reconcile(tx *store.Tx) error {
 	return nil
 }
 
-// enqueue inserts a job unless one like it waits already. One that is being worked does not count,
-// because it may have read what this transaction is about to change: the new job then waits for
-// it.
+// enqueue inserts a job unless an equal job already waits. If the equal job is running, enqueue
+// inserts a job to run after it, because the running one may have read data that this transaction
+// changes.
 func (q *Queue) enqueue(tx *store.Tx, args func(after int64) river.JobArgs) error {
 	after := int64(0)
 	for {
@@ -94,7 +94,7 @@ func (q *Queue) enqueue(tx *store.Tx, args func(after int64) river.JobArgs) erro
 	}
 }
 
-// Stats describe the work of this process since it started.
+// Stats counts the jobs of this process since its start.
 type Stats struct {
 	Done   int64 // jobs that succeeded
 	Failed int64 // attempts that failed

@@ -15,7 +15,7 @@ import (
 
 var errRefused = errors.New("refused")
 
-func testBornWithTransaction(t *testing.T, b *bench) {
+func testBornWithTransaction(t *testing.T, b *testDB) {
 	queue := b.open()
 	err := b.db.Tx(context.Background(), func(tx *store.Tx) error {
 		if err := queue.Refund(tx, "draft_refused"); err != nil {
@@ -27,7 +27,7 @@ func testBornWithTransaction(t *testing.T, b *bench) {
 		t.Fatalf("Tx: %v", err)
 	}
 	if n := b.count("TRUE"); n != 0 {
-		t.Fatalf("%d jobs are left of a transaction that was rolled back", n)
+		t.Fatalf("got %d jobs after a rollback, want 0", n)
 	}
 	seen := 0
 	err = b.db.Tx(context.Background(), func(tx *store.Tx) error {
@@ -40,17 +40,17 @@ func testBornWithTransaction(t *testing.T, b *bench) {
 		t.Fatalf("Tx: %v", err)
 	}
 	if seen = b.count("kind = 'refund' AND state = 'available'"); seen != 1 {
-		t.Fatalf("%d jobs after a transaction with one", seen)
+		t.Fatalf("got %d jobs after a commit, want 1", seen)
 	}
 	work := newRecorder()
 	b.run(queue, Work{Refund: work.refund})
 	b.awaitEmpty()
 	if done := work.all(); !slices.Equal(done, []string{"draft_kept"}) {
-		t.Errorf("worked %v, want only the job of the committed transaction", done)
+		t.Errorf("got jobs %v, want only the job of the committed transaction", done)
 	}
 }
 
-func testOnce(t *testing.T, b *bench) {
+func testOnce(t *testing.T, b *testDB) {
 	const jobs, askers = 100, 8
 	queue := b.open()
 	work := newRecorder()
@@ -60,7 +60,7 @@ func testOnce(t *testing.T, b *bench) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		other.pace = hurry
+		other.timing = testTiming
 		b.run(other, Work{Refund: work.refund})
 	}
 	var group sync.WaitGroup
@@ -78,11 +78,11 @@ func testOnce(t *testing.T, b *bench) {
 	done := work.all()
 	slices.Sort(done)
 	if len(done) != jobs || len(slices.Compact(done)) != jobs {
-		t.Errorf("%d jobs were worked %d times", jobs, len(work.all()))
+		t.Errorf("got %d runs of jobs, want %d", len(work.all()), jobs)
 	}
 }
 
-func testOneWaits(t *testing.T, b *bench) {
+func testOneWaits(t *testing.T, b *testDB) {
 	queue := b.open()
 	for range 3 {
 		b.refund(queue, "draft_same")
@@ -95,11 +95,11 @@ func testOneWaits(t *testing.T, b *bench) {
 		t.Fatal(err)
 	}
 	if n := b.count("TRUE"); n != 3 {
-		t.Errorf("%d jobs wait, want one per draft: 3", n)
+		t.Errorf("got %d waiting jobs, want 3, one per draft", n)
 	}
 }
 
-func testAfter(t *testing.T, b *bench) {
+func testAfter(t *testing.T, b *testDB) {
 	queue := b.open()
 	begun, finished := make(chan struct{}, 8), make(chan struct{})
 	finish := sync.OnceFunc(func() { close(finished) })
@@ -118,16 +118,16 @@ func testAfter(t *testing.T, b *bench) {
 		t.Fatal(err)
 	}
 	await(t, begun, "the second job")
-	b.refund(queue, "draft_same") // two are being worked now
+	b.refund(queue, "draft_same") // two are running now
 	await(t, begun, "the third job")
 	finish()
 	b.awaitEmpty()
 	if n := b.count("TRUE"); n != 3 || len(begun) != 0 {
-		t.Errorf("%d jobs, want 3: what is asked for during a job is done once after it", n)
+		t.Errorf("got %d jobs, want 3: requests during a job are served by one job after it", n)
 	}
 }
 
-func testAgain(t *testing.T, b *bench) {
+func testAgain(t *testing.T, b *testDB) {
 	queue := b.open()
 	work := newRecorder()
 	b.run(queue, Work{Refund: work.refund})
@@ -137,55 +137,55 @@ func testAgain(t *testing.T, b *bench) {
 		b.awaitEmpty()
 	}
 	if n := len(work.all()); n != 2 {
-		t.Errorf("worked %d times, want 2", n)
+		t.Errorf("got %d runs, want 2", n)
 	}
 }
 
-func testReconcile(t *testing.T, b *bench) {
+func testReconcile(t *testing.T, b *testDB) {
 	queue := b.open()
 	work := newRecorder()
 	stop := b.run(queue, Work{Reconcile: work.reconcile})
-	await(t, work.more, "the reconcile of the start")
+	await(t, work.more, "the reconcile at the start")
 	b.awaitEmpty()
 	b.reconcile(queue)
 	await(t, work.more, "the reconcile on demand")
 	b.awaitEmpty()
 	stop()
 
-	// The jobs of a start are inserted together: once this refund was worked, a reconcile would be
-	// there too.
+	// Both jobs are inserted together at the start: when this refund has run, a second reconcile
+	// would be there too.
 	config := b.open().config(Work{Reconcile: work.reconcile, Refund: work.refund})
 	config.PeriodicJobs = append(config.PeriodicJobs, river.NewPeriodicJob(river.PeriodicInterval(time.Hour),
 		func() (river.JobArgs, *river.InsertOpts) { return refundArgs{DraftID: "draft_a"}, nil }, &river.PeriodicJobOpts{RunOnStart: true}))
-	b.start(func(ctx context.Context) error { return queue.engine.work(ctx, config, queue.pace) })
-	await(t, work.more, "the refund of the start")
+	b.start(func(ctx context.Context) error { return queue.engine.work(ctx, config, queue.timing) })
+	await(t, work.more, "the refund at the start")
 	b.awaitEmpty()
 	if done := work.all(); !slices.Equal(done, []string{"reconcile", "reconcile", "draft_a"}) {
-		t.Errorf("worked %v, want one reconcile for the period, however often processes start, and one that was asked for", done)
+		t.Errorf("got jobs %v, want one reconcile for the period, one on demand, and the refund", done)
 	}
 }
 
-func testOthersJobs(t *testing.T, b *bench) {
+func testOthersJobs(t *testing.T, b *testDB) {
 	queue := b.open()
 	b.refund(queue, "draft_a")
 	work := newRecorder()
 	stop := b.run(queue, Work{Reconcile: work.reconcile})
-	await(t, work.more, "the reconcile of the start")
+	await(t, work.more, "the reconcile at the start")
 	stop()
 	b.run(queue, Work{})()
 	if n := b.count("kind = 'refund' AND state = 'available' AND attempt = 0"); n != 1 {
-		t.Errorf("%d refunds wait untouched, want 1", n)
+		t.Errorf("got %d waiting refunds without an attempt, want 1", n)
 	}
 }
 
-func testReopen(t *testing.T, b *bench) {
+func testReopen(t *testing.T, b *testDB) {
 	b.refund(b.open(), "draft_a")
 	queue := b.open()
 	work := newRecorder()
 	b.run(queue, Work{Refund: work.refund})
 	b.awaitEmpty()
 	if stats := queue.Stats(); stats.Done != 1 || stats.Failed != 0 {
-		t.Errorf("Stats: %+v, want one job done", stats)
+		t.Errorf("Stats: got %+v, want one job done", stats)
 	}
 }
 
@@ -210,14 +210,14 @@ func TestOpenTogether(t *testing.T) {
 
 func TestWaitsGrow(t *testing.T) {
 	t.Parallel()
-	want := steady.firstRetry
+	want := defaultTiming.firstRetry
 	for failures := range 70 {
 		before := time.Now()
-		next := steady.NextRetry(failed(failures))
+		next := defaultTiming.NextRetry(failed(failures))
 		shortest, longest := time.Until(next), next.Sub(before)
 		if longest < want || shortest > want*11/10 {
-			t.Errorf("wait after %d failures: %s, want %s and up to a tenth more", failures+1, longest, want)
+			t.Errorf("delay after %d failures: got %s, want %s and up to a tenth more", failures+1, longest, want)
 		}
-		want = min(2*want, steady.lastRetry)
+		want = min(2*want, defaultTiming.lastRetry)
 	}
 }

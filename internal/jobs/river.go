@@ -14,33 +14,33 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// onRiver is River on a database whose transactions are TTx. The two databases differ in the driver
-// and in how it gets at the transaction of the store.
-type onRiver[TTx any] struct {
-	driver   riverdriver.Driver[TTx]
-	inserter *river.Client[TTx]                                                   // runs nothing of its own
-	within   func(*store.Tx, func(TTx) error) error                               // lends the transaction below the store's
-	takeTurn func(ctx context.Context, migrate func(context.Context) error) error // one process migrates at a time
-	// tend takes back the jobs that dead processes began, and lets other processes know that this
-	// one lives until stop is called. It returns after the first time.
-	tend func(ctx context.Context, id string, pace pace) (stop func(), err error)
+// riverEngine is River on a database with transactions of type TTx. The databases differ in the
+// driver and in access to the store's transaction.
+type riverEngine[TTx any] struct {
+	driver         riverdriver.Driver[TTx]
+	inserter       *river.Client[TTx]                                                   // only inserts jobs
+	within         func(*store.Tx, func(TTx) error) error                               // passes the driver's transaction of a store.Tx
+	lockMigrations func(ctx context.Context, migrate func(context.Context) error) error // one process migrates at a time
+	// startWorker takes over the jobs of dead processes and stores heartbeats until stop is called.
+	// It returns after the first takeover.
+	startWorker func(ctx context.Context, id string, timing timing) (stop func(), err error)
 }
 
-func newOnRiver[TTx any](e onRiver[TTx], log *slog.Logger) (*onRiver[TTx], error) {
+func newRiverEngine[TTx any](e riverEngine[TTx], log *slog.Logger) (*riverEngine[TTx], error) {
 	var err error
 	e.inserter, err = river.NewClient(e.driver, &river.Config{Logger: log})
 	return &e, err
 }
 
-func (e *onRiver[TTx]) migrate(ctx context.Context, log *slog.Logger) error {
+func (e *riverEngine[TTx]) migrate(ctx context.Context, log *slog.Logger) error {
 	migrator, err := rivermigrate.New(e.driver, &rivermigrate.Config{Logger: log})
 	if err != nil {
 		return err
 	}
-	return e.takeTurn(ctx, func(ctx context.Context) error {
+	return e.lockMigrations(ctx, func(ctx context.Context) error {
 		applied, err := migrator.ExistingVersions(ctx)
 		if err != nil {
-			return fmt.Errorf("read the version of its tables: %w: if a newer release made them, upgrade the sortie binary", err)
+			return fmt.Errorf("read the version of the queue's tables: %w: if a newer release created them, upgrade the sortie binary", err)
 		}
 		if len(applied) == len(migrator.AllVersions()) {
 			return nil
@@ -52,7 +52,7 @@ func (e *onRiver[TTx]) migrate(ctx context.Context, log *slog.Logger) error {
 	})
 }
 
-func (e *onRiver[TTx]) insert(tx *store.Tx, args river.JobArgs) (result *rivertype.JobInsertResult, err error) {
+func (e *riverEngine[TTx]) insert(tx *store.Tx, args river.JobArgs) (result *rivertype.JobInsertResult, err error) {
 	err = e.within(tx, func(below TTx) (err error) {
 		result, err = e.inserter.InsertTx(tx.Context(), below, args, nil)
 		return err
@@ -60,21 +60,21 @@ func (e *onRiver[TTx]) insert(tx *store.Tx, args river.JobArgs) (result *riverty
 	return result, err
 }
 
-func (e *onRiver[TTx]) work(ctx context.Context, config *river.Config, pace pace) error {
+func (e *riverEngine[TTx]) work(ctx context.Context, config *river.Config, timing timing) error {
 	client, err := river.NewClient(e.driver, config)
 	if err != nil {
-		return fmt.Errorf("work jobs: %w", err)
+		return fmt.Errorf("run jobs: %w", err)
 	}
-	stop, err := e.tend(ctx, client.ID(), pace)
+	stop, err := e.startWorker(ctx, client.ID(), timing)
 	if err == nil {
-		defer stop() // jobs may be under way until the client has stopped
+		defer stop() // after the client: its jobs may still run
 		err = client.Start(ctx)
 	}
 	if err != nil {
 		if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 			return nil
 		}
-		return fmt.Errorf("work jobs: %w", err)
+		return fmt.Errorf("run jobs: %w", err)
 	}
 	<-client.Stopped()
 	return nil

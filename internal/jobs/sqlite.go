@@ -13,68 +13,71 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// openSQLite puts River on the store's own writing connection. The pool hands it out in order, so
-// that neither River nor the store finds a locked database, and neither starves the other.
+// openSQLite runs River on the store's write connection. The connection pool serves requests in
+// order, so neither River nor the store gets a "database is locked" error, and neither starves the
+// other.
 func openSQLite(writer *sql.DB, log *slog.Logger) (engine, error) {
-	return newOnRiver(onRiver[*sql.Tx]{
-		driver:   soleDriver{riversqlite.New(writer)},
-		within:   func(tx *store.Tx, fn func(*sql.Tx) error) error { return fn(tx.SQL()) },
-		takeTurn: func(ctx context.Context, migrate func(context.Context) error) error { return migrate(ctx) },
-		tend: func(ctx context.Context, _ string, _ pace) (stop func(), err error) {
-			return func() {}, reclaim(ctx, writer)
+	return newRiverEngine(riverEngine[*sql.Tx]{
+		driver:         singleDriver{riversqlite.New(writer)},
+		within:         func(tx *store.Tx, fn func(*sql.Tx) error) error { return fn(tx.SQL()) },
+		lockMigrations: func(ctx context.Context, migrate func(context.Context) error) error { return migrate(ctx) },
+		startWorker: func(ctx context.Context, _ string, _ timing) (stop func(), err error) {
+			return func() {}, takeOverAll(ctx, writer)
 		},
 	}, log)
 }
 
-// reclaim makes jobs that are being worked wait again: the process that
-// began them is dead. River would wait until their timeout.
-func reclaim(ctx context.Context, writer *sql.DB) error {
+// takeOverAll makes running jobs available again: the process that started them is dead. River
+// would wait until their timeout.
+func takeOverAll(ctx context.Context, writer *sql.DB) error {
 	_, err := writer.ExecContext(ctx, "UPDATE river_job SET state = 'available', attempt = max(attempt - 1, 0) WHERE state = 'running'")
 	if err != nil {
-		return fmt.Errorf("take back the jobs of a process that died: %w", err)
+		return fmt.Errorf("take over the jobs of dead processes: %w", err)
 	}
 	return nil
 }
 
-// soleDriver is River's driver for a database that belongs to one process. River's processes agree
-// on a leader by writing to the database every few seconds; each write would be a flush of the
-// disk, and a process that comes back after a kill would wait for its own election to expire. Here
-// there is one process: it is the leader, and no other needs notifications.
-type soleDriver struct{ *riversqlite.Driver }
+// singleDriver is River's driver for a database with one process. Processes elect a leader by
+// writing to the database every few seconds. Each write would flush the disk, and a process
+// restarted after a kill would wait for its former election to expire. A single process is always
+// the leader, and no other process needs notifications.
+type singleDriver struct{ *riversqlite.Driver }
 
-func (d soleDriver) GetExecutor() riverdriver.Executor { return soleExecutor{d.Driver.GetExecutor()} }
-func (soleDriver) SupportsListener() bool              { return false }
-func (soleDriver) SupportsListenNotify() bool          { return false }
+func (d singleDriver) GetExecutor() riverdriver.Executor {
+	return singleExecutor{d.Driver.GetExecutor()}
+}
+func (singleDriver) SupportsListener() bool     { return false }
+func (singleDriver) SupportsListenNotify() bool { return false }
 
-func (d soleDriver) UnwrapTx(tx riverdriver.ExecutorTx) *sql.Tx {
-	if sole, ok := tx.(soleTx); ok {
+func (d singleDriver) UnwrapTx(tx riverdriver.ExecutorTx) *sql.Tx {
+	if sole, ok := tx.(singleTx); ok {
 		tx = sole.ExecutorTx
 	}
 	return d.Driver.UnwrapTx(tx)
 }
 
-type soleExecutor struct{ riverdriver.Executor }
+type singleExecutor struct{ riverdriver.Executor }
 
-func (e soleExecutor) Begin(ctx context.Context) (riverdriver.ExecutorTx, error) {
+func (e singleExecutor) Begin(ctx context.Context) (riverdriver.ExecutorTx, error) {
 	tx, err := e.Executor.Begin(ctx)
-	return soleTx{tx}, err
+	return singleTx{tx}, err
 }
 
-func (soleExecutor) LeaderAttemptReelect(_ context.Context, params *riverdriver.LeaderReelectParams) (*riverdriver.Leader, error) {
+func (singleExecutor) LeaderAttemptReelect(_ context.Context, params *riverdriver.LeaderReelectParams) (*riverdriver.Leader, error) {
 	return &riverdriver.Leader{LeaderID: params.LeaderID, ElectedAt: params.ElectedAt, ExpiresAt: time.Now().Add(params.TTL)}, nil
 }
 
-func (soleExecutor) LeaderResign(context.Context, *riverdriver.LeaderResignParams) (bool, error) {
+func (singleExecutor) LeaderResign(context.Context, *riverdriver.LeaderResignParams) (bool, error) {
 	return true, nil
 }
 
-type soleTx struct{ riverdriver.ExecutorTx }
+type singleTx struct{ riverdriver.ExecutorTx }
 
-func (soleTx) LeaderDeleteExpired(context.Context, *riverdriver.LeaderDeleteExpiredParams) (int, error) {
+func (singleTx) LeaderDeleteExpired(context.Context, *riverdriver.LeaderDeleteExpiredParams) (int, error) {
 	return 0, nil
 }
 
-func (soleTx) LeaderAttemptElect(_ context.Context, params *riverdriver.LeaderElectParams) (*riverdriver.Leader, error) {
+func (singleTx) LeaderAttemptElect(_ context.Context, params *riverdriver.LeaderElectParams) (*riverdriver.Leader, error) {
 	now := time.Now()
 	return &riverdriver.Leader{LeaderID: params.LeaderID, ElectedAt: now, ExpiresAt: now.Add(params.TTL)}, nil
 }

@@ -16,13 +16,13 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// TestSQLiteUnderLoad has the queue and others write as fast as they can: none may find a locked
-// database.
+// TestSQLiteUnderLoad checks that concurrent writes of the queue and the store never fail because
+// of a locked database.
 func TestSQLiteUnderLoad(t *testing.T) {
 	t.Parallel()
 	url := sqliteURL(t)
-	var told bytes.Buffer
-	b := &bench{T: t, url: url, db: openDatabase(t, url), log: slog.New(slog.NewTextHandler(&told, nil))}
+	var logged bytes.Buffer
+	b := &testDB{T: t, url: url, db: openDatabase(t, url), log: slog.New(slog.NewTextHandler(&logged, nil))}
 	queue := b.open()
 	work := newRecorder()
 	stop := b.run(queue, Work{Refund: work.refund})
@@ -55,23 +55,23 @@ func TestSQLiteUnderLoad(t *testing.T) {
 	group.Wait()
 	b.awaitEmpty()
 	stop()
-	if told.Len() > 0 {
-		t.Errorf("the queue complained: %s", told.String())
+	if logged.Len() > 0 {
+		t.Errorf("got log of the queue %q, want none", logged.String())
 	}
 	if failures := b.db.Stats().Failures; failures > 0 {
-		t.Errorf("%d commits failed", failures)
+		t.Errorf("got %d failed commits, want 0", failures)
 	}
 	if n := writes.Load(); n > 100*refunds {
-		t.Errorf("%d others wrote before %d refunds were done: the queue does not get its turn", n, refunds)
+		t.Errorf("got %d other writes before %d refunds were done: the queue is starved", n, refunds)
 	}
 }
 
-// TestSQLiteRestart checks that a job of a killed process is begun again at once: no other process
-// can be working on it.
+// TestSQLiteRestart checks that a restarted process runs the job of a killed process at once: no
+// other process can be running it.
 func TestSQLiteRestart(t *testing.T) {
 	t.Parallel()
 	url := sqliteURL(t)
-	b := &bench{T: t, url: url, db: openDatabase(t, url), log: slog.New(complaints{t})}
+	b := &testDB{T: t, url: url, db: openDatabase(t, url), log: slog.New(failOnLog{t})}
 	queue := b.open()
 	b.check(queue, "sub_a")
 	b.exec(`UPDATE river_job SET state = 'running', attempt = 1, attempted_at = datetime('now', 'subsec'), attempted_by = jsonb('["dead"]')`)
@@ -81,31 +81,30 @@ func TestSQLiteRestart(t *testing.T) {
 	b.awaitEmpty()
 }
 
-// TestIdleSQLiteWritesNothing looks at the write-ahead log while workers look for jobs a thousand
-// times a second.
+// TestIdleSQLiteWritesNothing checks that polling for jobs does not change the write-ahead log.
 func TestIdleSQLiteWritesNothing(t *testing.T) {
 	t.Parallel()
 	url := sqliteURL(t)
-	b := &bench{T: t, url: url, db: openDatabase(t, url), log: slog.New(slog.DiscardHandler)}
+	b := &testDB{T: t, url: url, db: openDatabase(t, url), log: slog.New(slog.DiscardHandler)}
 	queue := b.open()
-	queue.pace.refundPoll, queue.pace.reconcilePoll = time.Millisecond, time.Millisecond
+	queue.timing.refundPoll, queue.timing.reconcilePoll = time.Millisecond, time.Millisecond
 	work := newRecorder()
 	b.run(queue, Work{Refund: work.refund, Reconcile: work.reconcile})
-	await(t, work.more, "the reconcile of the start")
+	await(t, work.more, "the reconcile at the start")
 	b.awaitEmpty()
 
 	wal := strings.TrimPrefix(url, "sqlite:") + "-wal"
 	before := mustRead(t, wal)
-	<-time.After(300 * time.Millisecond) // for nothing to happen in
+	<-time.After(300 * time.Millisecond) // hundreds of polls
 	if after := mustRead(t, wal); !bytes.Equal(before, after) {
-		t.Errorf("the write-ahead log changed while nothing happened: %d bytes, before %d", len(after), len(before))
+		t.Errorf("write-ahead log without jobs: got a change to %d bytes, want it unchanged with %d", len(after), len(before))
 	}
 	b.refund(queue, "draft_a")
 	b.awaitEmpty()
 	for _, table := range []string{"river_leader", "river_notification"} {
 		var rows int
 		if err := b.db.QueuePool().SQLite.QueryRow("SELECT COUNT(*) FROM " + table).Scan(&rows); err != nil || rows != 0 {
-			t.Errorf("%s has %d rows: they cost writes and serve processes that cannot be there (%v)", table, rows, err)
+			t.Errorf("table %s: got %d rows (%v), want 0", table, rows, err)
 		}
 	}
 }

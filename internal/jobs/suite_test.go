@@ -39,76 +39,75 @@ func TestPostgreSQL(t *testing.T) {
 
 func sqliteURL(t testing.TB) string { return "sqlite:" + filepath.Join(t.TempDir(), "sortie.db") }
 
-// runSuite is what both engines must do alike.
+// runSuite runs the tests that both engines must pass.
 func runSuite(t *testing.T, newURL func(testing.TB) string) {
 	for _, test := range []struct {
 		name string
-		run  func(*testing.T, *bench)
+		run  func(*testing.T, *testDB)
 	}{
-		{"a job is born with its transaction or not at all", testBornWithTransaction},
+		{"a job exists only if its transaction was committed", testBornWithTransaction},
 		{"every job takes effect once", testOnce},
-		{"a refund that waits serves for all who ask", testOneWaits},
-		{"a refund asked for while one is worked comes after it", testAfter},
-		{"a refund may be asked for again after it ended", testAgain},
-		{"a failed job is tried again, later and later", testBackoff},
-		{"a refund is never given up", testNeverGivenUp},
-		{"a check is tried until it is done", testCheck},
+		{"a waiting refund is not enqueued again", testOneWaits},
+		{"a refund enqueued while one runs follows it", testAfter},
+		{"a refund can be enqueued again after it ended", testAgain},
+		{"a failed job is retried with growing delays", testBackoff},
+		{"a refund is retried until it succeeds", testNeverGivenUp},
+		{"a check is retried until it succeeds", testCheck},
 		{"a panic costs one attempt", testPanic},
-		{"a job that a dead process began is begun again", testRescue},
-		{"a job that a dead process began is kept for a process that can do it", testRescueOthers},
-		{"a stop lets the job under way end", testStopWaits},
-		{"a job that a stop interrupted starts over", testStopInterrupts},
-		{"missions are reconciled at the start, once a period, and on demand", testReconcile},
+		{"a job of a dead process is run again", testRescue},
+		{"a job of a dead process is kept for a process that can run it", testRescueOthers},
+		{"a stop waits for the running job", testStopWaits},
+		{"a job that a stop canceled is run again", testStopInterrupts},
+		{"missions are reconciled at the start, once per period, and on demand", testReconcile},
 		{"jobs without a function are left for others", testOthersJobs},
-		{"a queue is opened again", testReopen},
+		{"a queue can be opened again", testReopen},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			url := newURL(t)
-			test.run(t, &bench{T: t, url: url, db: openDatabase(t, url), log: slog.New(complaints{t})})
+			test.run(t, &testDB{T: t, url: url, db: openDatabase(t, url), log: slog.New(failOnLog{t})})
 		})
 	}
 }
 
-// complaints fails a test when River complains. What jobs do wrong on purpose is told by this
-// package, under other words.
-type complaints struct{ t *testing.T }
+// failOnLog fails a test when River logs a warning. Messages of this package begin with "job ".
+type failOnLog struct{ t *testing.T }
 
-func (complaints) Enabled(context.Context, slog.Level) bool { return true }
-func (c complaints) WithAttrs([]slog.Attr) slog.Handler     { return c }
-func (c complaints) WithGroup(string) slog.Handler          { return c }
+func (failOnLog) Enabled(context.Context, slog.Level) bool { return true }
+func (c failOnLog) WithAttrs([]slog.Attr) slog.Handler     { return c }
+func (c failOnLog) WithGroup(string) slog.Handler          { return c }
 
-func (c complaints) Handle(_ context.Context, record slog.Record) error {
+func (c failOnLog) Handle(_ context.Context, record slog.Record) error {
 	if !strings.HasPrefix(record.Message, "job ") {
 		record.Attrs(func(a slog.Attr) bool { record.Message += " " + a.String(); return true })
-		c.t.Errorf("River complains: %s", record.Message)
+		c.t.Errorf("got a warning of River, want none: %s", record.Message)
 	}
 	return nil
 }
 
-// bench is a database to try queues on.
-type bench struct {
+// testDB is a database for queues.
+type testDB struct {
 	*testing.T
 	url string
 	db  *store.DB
 	log *slog.Logger
 }
 
-var hurry = pace{
+var testTiming = timing{
 	reconcileEvery: time.Hour,
-	jobTimeout:     patienceOfTests,
-	rescueAfter:    2 * patienceOfTests, // testRescue and its like wait for less
+	jobTimeout:     testTimeout,
+	rescueAfter:    2 * testTimeout, // the tests of takeovers set a shorter one
 	heartbeat:      5 * time.Millisecond,
 	deadAfter:      30 * time.Second,
 	firstRetry:     20 * time.Millisecond,
 	lastRetry:      200 * time.Millisecond,
-	patience:       4,
+	storedErrors:   4,
 	refundPoll:     5 * time.Millisecond,
 	reconcilePoll:  5 * time.Millisecond,
 	checkPoll:      5 * time.Millisecond,
 	fetchCooldown:  time.Millisecond,
-	softStop:       patienceOfTests,
-	hurried:        true,
+	softStop:       testTimeout,
+	noStartDelay:   true,
 }
 
 func openDatabase(t testing.TB, url string) *store.DB {
@@ -125,23 +124,23 @@ func openDatabase(t testing.TB, url string) *store.DB {
 	return db
 }
 
-func (b *bench) open() *Queue {
+func (b *testDB) open() *Queue {
 	b.Helper()
 	queue, err := Open(context.Background(), b.db, b.log)
 	if err != nil {
 		b.Fatalf("Open: %v", err)
 	}
-	queue.pace = hurry
+	queue.timing = testTiming
 	return queue
 }
 
-// run works jobs until the test ends or stop is called. stop returns when nothing runs any more.
-func (b *bench) run(queue *Queue, work Work) (stop func()) {
+// run runs jobs until the test ends or stop is called. stop returns when no job runs.
+func (b *testDB) run(queue *Queue, work Work) (stop func()) {
 	b.Helper()
 	return b.start(func(ctx context.Context) error { return queue.Run(ctx, work) })
 }
 
-func (b *bench) start(run func(context.Context) error) (stop func()) {
+func (b *testDB) start(run func(context.Context) error) (stop func()) {
 	b.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -156,23 +155,23 @@ func (b *bench) start(run func(context.Context) error) (stop func()) {
 	return stop
 }
 
-// refund asks for a refund in a transaction of its own.
-func (b *bench) refund(queue *Queue, draftID string) {
+// refund enqueues a refund in its own transaction.
+func (b *testDB) refund(queue *Queue, draftID string) {
 	b.Helper()
 	if err := b.db.Tx(context.Background(), func(tx *store.Tx) error { return queue.Refund(tx, draftID) }); err != nil {
 		b.Fatalf("Refund: %v", err)
 	}
 }
 
-func (b *bench) check(queue *Queue, submissionID string) {
+func (b *testDB) check(queue *Queue, submissionID string) {
 	b.Helper()
 	if err := b.db.Tx(context.Background(), func(tx *store.Tx) error { return queue.Check(tx, submissionID) }); err != nil {
 		b.Fatalf("Check: %v", err)
 	}
 }
 
-// killWorkers leaves every job as a process leaves it that was killed in the middle, a minute ago.
-func (b *bench) killWorkers() {
+// killWorkers leaves every job as if its process was killed a minute ago.
+func (b *testDB) killWorkers() {
 	b.Helper()
 	if b.db.Stats().Engine == "postgres" {
 		b.exec(`UPDATE river_job SET state = 'running', attempt = 1, attempted_at = now() - interval '1 minute', attempted_by = '{"dead"}'`)
@@ -181,15 +180,15 @@ func (b *bench) killWorkers() {
 	}
 }
 
-func (b *bench) reconcile(queue *Queue) {
+func (b *testDB) reconcile(queue *Queue) {
 	b.Helper()
 	if err := b.db.Tx(context.Background(), queue.Reconcile); err != nil {
 		b.Fatalf("Reconcile: %v", err)
 	}
 }
 
-// count counts jobs in the database, not through the queue.
-func (b *bench) count(where string) (n int) {
+// count reads the number of jobs from the database, not from the queue.
+func (b *testDB) count(where string) (n int) {
 	b.Helper()
 	statement := "SELECT COUNT(*) FROM river_job WHERE " + where
 	var err error
@@ -204,7 +203,7 @@ func (b *bench) count(where string) (n int) {
 	return n
 }
 
-func (b *bench) exec(statement string) {
+func (b *testDB) exec(statement string) {
 	b.Helper()
 	var err error
 	if pool := b.db.QueuePool(); pool.Postgres != nil {
@@ -218,29 +217,29 @@ func (b *bench) exec(statement string) {
 }
 
 // awaitEmpty returns when every job was completed.
-func (b *bench) awaitEmpty() {
+func (b *testDB) awaitEmpty() {
 	b.Helper()
 	b.awaitNone("state <> 'completed'")
 }
 
-// awaitNone polls until there are no such jobs.
-func (b *bench) awaitNone(where string) {
+// awaitNone returns when no job matches the condition.
+func (b *testDB) awaitNone(where string) {
 	b.Helper()
 	again := time.NewTicker(5 * time.Millisecond)
 	defer again.Stop()
-	deadline := time.After(patienceOfTests)
+	deadline := time.After(testTimeout)
 	for b.count(where) > 0 {
 		select {
 		case <-again.C:
 		case <-deadline:
-			b.Fatalf("jobs are left after %s where %s", patienceOfTests, where)
+			b.Fatalf("got jobs after %s, want none where %s", testTimeout, where)
 		}
 	}
 }
 
-const patienceOfTests = 2 * time.Minute
+const testTimeout = 2 * time.Minute
 
-// recorder is work that writes down what it did.
+// recorder has functions for jobs that record their calls.
 type recorder struct {
 	mu   sync.Mutex
 	done []string
@@ -269,8 +268,8 @@ func await[T any](t testing.TB, signal <-chan T, what string) (value T) {
 	t.Helper()
 	select {
 	case value = <-signal:
-	case <-time.After(patienceOfTests):
-		t.Fatalf("%s did not happen within %s", what, patienceOfTests)
+	case <-time.After(testTimeout):
+		t.Fatalf("%s did not happen within %s", what, testTimeout)
 	}
 	return value
 }

@@ -22,19 +22,18 @@ const startTimeout = time.Minute
 var errNotInstalled = errors.New("PostgreSQL 15 or later is not installed: run `make setup` or `apt-get install postgresql`, or point " +
 	serverVariable + " to a server whose user may create databases")
 
-// cluster is a running PostgreSQL in a directory of its own. It listens on a Unix socket only, so
-// it needs no free port and other users of the machine cannot reach it.
+// cluster is a running PostgreSQL in its own directory. It listens on a Unix socket only, so it
+// needs no free port and other users of the machine cannot reach it.
 type cluster struct {
 	dir       string
 	server    *exec.Cmd
-	lifeline  io.Closer // the server stops when this closes, also because the test binary was killed
+	lifeline  io.Closer // the server stops when this closes, also if the test binary is killed
 	serverLog bytes.Buffer
 	exited    chan struct{}
 }
 
 // supervisor runs a server until its standard input ends, then stops it and removes its directory.
-// The other end of that input is held by the test binary, so nothing is left after a killed
-// test run.
+// The test binary holds the other end of that input, so a killed test run leaves nothing.
 const supervisor = `dir=$1; shift
 "$@" </dev/null & server=$!
 cat >/dev/null
@@ -57,7 +56,7 @@ func startCluster() (*cluster, error) {
 	}
 	if err := c.awaitReady(); err != nil {
 		c.stop()
-		return nil, fmt.Errorf("%w; the server said: %s", err, bytes.TrimSpace(c.serverLog.Bytes()))
+		return nil, fmt.Errorf("%w; log of the server: %s", err, bytes.TrimSpace(c.serverLog.Bytes()))
 	}
 	return c, nil
 }
@@ -75,8 +74,7 @@ func (c *cluster) start(binaries string) error {
 		return fmt.Errorf("initdb: %w: %s", err, bytes.TrimSpace(output))
 	}
 
-	// Tests make many small databases and care for none of them after a crash of the machine: fsync
-	// stays off.
+	// fsync is off: tests create many small databases that need not survive a crash of the machine.
 	c.server = exec.Command("/bin/sh", "-c", supervisor, "sh", c.dir, filepath.Join(binaries, "postgres"), "-D", data,
 		"-c", "listen_addresses=", "-c", "unix_socket_directories="+c.dir,
 		"-c", "fsync=off", "-c", "full_page_writes=off", "-c", "max_connections=300", "-c", "shared_buffers=32MB")
@@ -95,16 +93,16 @@ func (c *cluster) start(binaries string) error {
 	return nil
 }
 
-// serverUser gives the directory to the user that the server runs as: the current one, unless it is
-// root. The server gets a process group of its own, so that an interrupt meant for the tests does
-// not end its supervisor before it has cleaned up.
+// serverUser gives the directory to the user that runs the server: the current user, unless it is
+// root. The server gets a separate process group, so that an interrupt of the tests does not end
+// the supervisor before it has cleaned up.
 func (c *cluster) serverUser() (*syscall.SysProcAttr, error) {
 	if os.Geteuid() != 0 {
 		return &syscall.SysProcAttr{Setpgid: true}, nil
 	}
 	account, err := user.Lookup("postgres")
 	if err != nil {
-		account, err = user.LookupId("65534") // the user without rights of most systems
+		account, err = user.LookupId("65534") // without rights on most systems
 	}
 	if err != nil {
 		return nil, fmt.Errorf("PostgreSQL refuses to run as root and there is no user postgres: %w", err)
@@ -122,7 +120,7 @@ func (c *cluster) url() string {
 	return "postgres://postgres@/postgres?" + where.Encode()
 }
 
-// awaitReady asks the server until it answers. There is no signal to wait for: PostgreSQL only
+// awaitReady polls the server until it answers. There is no signal to wait for: PostgreSQL only
 // writes to its log.
 func (c *cluster) awaitReady() error {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
@@ -142,7 +140,7 @@ func (c *cluster) awaitReady() error {
 		select {
 		case <-again.C:
 		case <-c.exited:
-			return errors.New("the server ended at once")
+			return errors.New("the server ended immediately")
 		case <-ctx.Done():
 			return fmt.Errorf("no answer within %s: %w", startTimeout, err)
 		}
@@ -154,8 +152,8 @@ func (c *cluster) stop() {
 	<-c.exited
 }
 
-// findBinaries is the directory of the newest installed server. Debian keeps server programs out of
-// PATH.
+// findBinaries returns the directory of the newest installed server. Debian keeps server programs
+// out of PATH.
 func findBinaries() (string, error) {
 	newest, directory := 0, ""
 	for _, pattern := range []string{"/usr/lib/postgresql/*/bin/postgres", "/usr/pgsql-*/bin/postgres", "/usr/local/pgsql/bin/postgres"} {
@@ -177,7 +175,8 @@ func findBinaries() (string, error) {
 	return directory, nil
 }
 
-// majorVersion reads "postgres (PostgreSQL) 15.14 (Debian ...)".
+// majorVersion runs the program and reads its version, for example "postgres (PostgreSQL) 15.14
+// (Debian ...)".
 func majorVersion(program string) int {
 	output, err := exec.Command(program, "--version").Output()
 	if err != nil {

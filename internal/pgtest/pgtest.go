@@ -1,10 +1,9 @@
-// Package pgtest gives tests a PostgreSQL of their own: one throw-away cluster per test binary,
-// made from the installed programs, and one empty database per test.
+// Package pgtest gives tests a PostgreSQL server: one temporary cluster per test binary, created
+// with the installed programs, and one empty database per test.
 //
 // It works as root (the server then runs as another user, because PostgreSQL refuses root) and as a
-// normal user. Where SORTIE_TEST_POSTGRES names a server, databases are made there instead. Where
-// there is neither, tests fail and say what to install: a suite that silently leaves out an engine
-// proves nothing about it.
+// normal user. If SORTIE_TEST_POSTGRES names a server, databases are created there instead. Without
+// either, tests fail with a message about what to install: a skipped engine would look tested.
 //
 // A package that uses it runs its tests through [Main]:
 //
@@ -26,7 +25,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the "pgx" driver
 )
 
-// serverVariable names an existing server: a URL whose user may create databases.
+// serverVariable is the URL of an existing server whose user may create databases.
 const serverVariable = "SORTIE_TEST_POSTGRES"
 
 var (
@@ -46,7 +45,7 @@ func Main(m *testing.M) (exitCode int) {
 	return m.Run()
 }
 
-// Database makes an empty database that is dropped when the test ends, and gives its URL.
+// Database creates an empty database that is dropped when the test ends, and returns its URL.
 func Database(t testing.TB) string {
 	t.Helper()
 	skipShort(t)
@@ -66,7 +65,7 @@ func Database(t testing.TB) string {
 	return address.String()
 }
 
-// skipShort skips a test under -short, which needs nothing but Go.
+// skipShort skips a test under -short, which needs only Go.
 func skipShort(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
@@ -74,7 +73,8 @@ func skipShort(t testing.TB) {
 	}
 }
 
-// server is the URL of the server of this test binary: the given one, or a cluster started now.
+// server returns the URL of the server of this test binary: the configured one, or a cluster that
+// it starts.
 func server() (string, error) {
 	if existing := os.Getenv(serverVariable); existing != "" {
 		return existing, nil

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Primary is a PostgreSQL server of one test, whose synchronous replication the test turns on and
+// Primary is a PostgreSQL server of one test, which can turn its synchronous replication on and
 // off. It has no standby: while replication is on, commits wait.
 type Primary struct {
 	t     testing.TB
@@ -15,9 +15,8 @@ type Primary struct {
 	admin *sql.DB
 }
 
-// StartPrimary starts a server that is stopped when the test ends. Settings of a server's
-// replication are its own, so this one is never the server of [Database], nor the one that
-// SORTIE_TEST_POSTGRES names.
+// StartPrimary starts a server that is stopped when the test ends. Replication is a setting of the
+// whole server, so the test does not share the server of [Database] or SORTIE_TEST_POSTGRES.
 func StartPrimary(t testing.TB) *Primary {
 	t.Helper()
 	skipShort(t)
@@ -43,7 +42,7 @@ func (p *Primary) Exec(statement string) {
 	}
 }
 
-// Int runs a query that gives one number.
+// Int runs a query that returns one number.
 func (p *Primary) Int(query string) (number int) {
 	p.t.Helper()
 	if err := p.admin.QueryRow(query).Scan(&number); err != nil {
@@ -52,13 +51,13 @@ func (p *Primary) Int(query string) (number int) {
 	return number
 }
 
-// LoseStandby makes every commit wait for a standby that does not exist. It returns when commits do
+// LoseStandby makes every commit wait for a standby that does not exist. It returns when commits
 // wait.
 func (p *Primary) LoseStandby() {
 	p.t.Helper()
 	p.Exec("ALTER SYSTEM SET synchronous_standby_names = 'absent'")
 	p.Exec("SELECT pg_reload_conf()")
-	for { // the server tells no one when the setting is in effect: a commit that waits does
+	for { // the setting is in effect when a commit waits
 		probed := make(chan error, 1)
 		go func() {
 			_, err := p.admin.Exec("INSERT INTO pgtest_probe VALUES (1)")
@@ -87,13 +86,14 @@ func (p *Primary) probeWaits(probed <-chan error) bool {
 	return true
 }
 
-// CommitsWaiting counts connections that wait for a standby in a statement like this one.
+// CommitsWaiting counts connections that wait for a standby in a statement that matches the
+// pattern.
 func (p *Primary) CommitsWaiting(like string) int {
 	p.t.Helper()
 	return p.Int("SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query ILIKE '" + like + "'")
 }
 
-// AwaitCommitsWaiting returns when so many connections wait for a standby in a COMMIT.
+// AwaitCommitsWaiting returns when the given number of connections waits for a standby in a COMMIT.
 func (p *Primary) AwaitCommitsWaiting(want int) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
@@ -113,13 +113,13 @@ func (p *Primary) AwaitCommitsWaiting(want int) {
 	}
 }
 
-// CancelCommits does what a runbook must not: it cancels the wait of every COMMIT.
+// CancelCommits cancels the wait of every COMMIT, which an operator must never do.
 func (p *Primary) CancelCommits() {
 	p.t.Helper()
 	p.Exec("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query ILIKE 'commit%'")
 }
 
-// RestoreStandby ends the wait of every commit, as a standby does that has caught up.
+// RestoreStandby ends the wait of every commit, like a standby that has caught up.
 func (p *Primary) RestoreStandby() {
 	p.t.Helper()
 	p.Exec("ALTER SYSTEM RESET synchronous_standby_names")

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// Hold reserves a port of 127.0.0.1 until release is called. It is [Reserve] for callers that have
-// no test.
+// Hold reserves a port of 127.0.0.1 until release is called. It is [Reserve] for callers without a
+// test.
 func Hold() (address string, release func(), err error) {
 	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {

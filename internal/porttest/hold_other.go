@@ -10,8 +10,8 @@ import (
 )
 
 // Hold finds a free port of 127.0.0.1. Outside Linux a second socket cannot bind a port that is
-// held, so the port is only chosen where it is unlikely to be taken: below the ports that systems
-// hand out by themselves.
+// held, so Hold only chooses a port that is unlikely to be taken: below the ports that systems
+// assign.
 func Hold() (address string, release func(), err error) {
 	const lowest, highest = 20_000, 32_000
 	for range 100 {

@@ -1,16 +1,16 @@
 // Package porttest gives tests TCP ports that no other program can take.
 //
-// A test that starts a program on a port of its choice must know the port before the program binds
-// it. To look for a free port, close it and hope is a race: any other program may be given the port
-// in between. This package binds the port and keeps it bound, without listening, until the test
-// ends. The kernel then gives it to no other socket that asks for any port, neither to a listener
-// nor to an outgoing connection. A program that names the port and sets SO_REUSEADDR, as servers do
-// (Go, Rust, nginx, haproxy), can listen on it, stop, and listen on it again.
+// A test that starts a program on a port must know the port before the program binds it. A port
+// that was found free and closed again can be taken by another program in between. This package
+// binds the port and keeps it bound, without listening, until the test ends. The kernel then
+// assigns it to no other listener or outgoing connection. A program that names the port and sets
+// SO_REUSEADDR, as servers do (Go, Rust, nginx, haproxy), can listen on it, stop, and listen on it
+// again.
 //
-// While no program listens, connections to the port are refused. So a reserved address is also the
-// address of a server that is away.
+// While no program listens, connections to the port are refused, so a reserved address is also the
+// address of an unreachable server.
 //
-// Programs that can bind port 0 and report what they were given do not need this package.
+// Programs that can bind port 0 and report their port do not need this package.
 package porttest
 
 import "testing"

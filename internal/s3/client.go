@@ -20,6 +20,8 @@ const (
 	// from firstPause.
 	attempts   = 3
 	firstPause = 100 * time.Millisecond
+	// maxDecoded bounds an answer in XML: a page of a list has a thousand keys of at most 1 KiB.
+	maxDecoded = 8 << 20
 	// emptySum is the SHA-256 of no bytes.
 	emptySum = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 )
@@ -216,7 +218,7 @@ func (c *Client) decode(ctx context.Context, call call, answer any) error {
 		return err
 	}
 	defer response.Body.Close()
-	return xml.NewDecoder(response.Body).Decode(answer)
+	return xml.NewDecoder(io.LimitReader(response.Body, maxDecoded)).Decode(answer)
 }
 
 // Check fails if the bucket does not exist or may not be used.
@@ -261,6 +263,9 @@ func (c *Client) Get(ctx context.Context, key string, offset, length int64) (io.
 	response, err := c.do(ctx, call{method: http.MethodGet, key: key, header: header})
 	if err != nil {
 		return nil, 0, err
+	}
+	if offset > 0 && !strings.HasPrefix(response.Header.Get("Content-Range"), fmt.Sprintf("bytes %d-", offset)) {
+		return nil, 0, errors.Join(errors.New("the bucket answered another range"), response.Body.Close())
 	}
 	size := response.ContentLength
 	if _, total, partial := strings.Cut(response.Header.Get("Content-Range"), "/"); partial {

@@ -10,17 +10,20 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 )
 
 const (
-	renewBefore     = 5 * time.Minute // the credentials expire
+	renewBefore     = 5 * time.Minute  // the credentials expire
+	renewAgainAfter = 15 * time.Second // a renewal that failed
+	renewTimeout    = 10 * time.Second
 	metadataTimeout = 2 * time.Second
 	maxAnswer       = 1 << 20
 )
@@ -40,6 +43,8 @@ func Anonymous(context.Context) (Credentials, error) { return Credentials{}, nil
 // errNone is returned by a source that has no credentials, so that the next is asked.
 var errNone = errors.New("no credentials")
 
+var errNoAccessKey = errors.New("the answer has no access key")
+
 // FindCredentials gives the provider that the AWS tools would use: environment variables, the token
 // of a web identity, the shared credentials file, the container, the machine. A profile restricts
 // it to that profile of the file.
@@ -58,21 +63,35 @@ func FindCredentials(profile, region string) Provider {
 	})
 }
 
-// cached asks a source again only when what it gave is about to expire.
+// cached asks a source again only when what it gave is about to expire. One caller asks for all: the
+// others wait no longer than their own context, and a caller that leaves does not end the renewal.
 func cached(source Provider) Provider {
-	var mu sync.Mutex
+	renewal := make(chan struct{}, 1) // a lock that a context can give up
 	var last Credentials
+	var renewAt time.Time
 	return func(ctx context.Context) (Credentials, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if last.AccessKey != "" && (last.Expires.IsZero() || time.Until(last.Expires) > renewBefore) {
+		select {
+		case renewal <- struct{}{}:
+			defer func() { <-renewal }()
+		case <-ctx.Done():
+			return Credentials{}, fmt.Errorf("S3 credentials: %w", ctx.Err())
+		}
+		now := time.Now()
+		isUsable := last.AccessKey != "" && (last.Expires.IsZero() || now.Before(last.Expires))
+		if isUsable && (last.Expires.IsZero() || now.Before(renewAt)) {
 			return last, nil
 		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), renewTimeout)
+		defer cancel()
 		found, err := source(ctx)
+		if err != nil && isUsable {
+			renewAt = now.Add(renewAgainAfter)
+			return last, nil
+		}
 		if err != nil {
 			return Credentials{}, fmt.Errorf("S3 credentials: %w", err)
 		}
-		last = found
+		last, renewAt = found, found.Expires.Add(-renewBefore)
 		return found, nil
 	}
 }
@@ -161,6 +180,9 @@ func webIdentity(region string) Provider {
 		if err := xml.Unmarshal(body, &answer); err != nil {
 			return Credentials{}, err
 		}
+		if answer.Found.AccessKeyID == "" {
+			return Credentials{}, errNoAccessKey
+		}
 		return Credentials{answer.Found.AccessKeyID, answer.Found.SecretAccessKey, answer.Found.SessionToken, answer.Found.Expiration}, nil
 	}
 }
@@ -173,6 +195,9 @@ func fromContainer(ctx context.Context) (Credentials, error) {
 	}
 	if endpoint == "" {
 		return Credentials{}, errNone
+	}
+	if err := checkContainerURI(endpoint); err != nil {
+		return Credentials{}, err
 	}
 	token := os.Getenv("AWS_CONTAINER_AUTHORIZATION_TOKEN")
 	if path := os.Getenv("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"); path != "" {
@@ -188,6 +213,26 @@ func fromContainer(ctx context.Context) (Credentials, error) {
 	}
 	return fetchJSON(ctx, endpoint, header)
 }
+
+// checkContainerURI refuses addresses that are not an agent's: the request carries a token and the
+// answer a secret, so without TLS they stay on this machine.
+func checkContainerURI(address string) error {
+	parsed, err := url.Parse(address)
+	if err == nil && parsed.Scheme == "https" && parsed.Host != "" {
+		return nil
+	}
+	if err == nil && parsed.Scheme == "http" {
+		host := parsed.Hostname()
+		ip, _ := netip.ParseAddr(host)
+		if host == "localhost" || ip.IsLoopback() || slices.Contains(containerAgents, host) {
+			return nil
+		}
+	}
+	return errors.New("AWS_CONTAINER_CREDENTIALS_FULL_URI: want https, or http to this machine or to the agent of ECS or EKS")
+}
+
+// containerAgents are the addresses of the agents of ECS and EKS.
+var containerAgents = []string{"169.254.170.2", "169.254.170.23", "fd00:ec2::23"}
 
 // fromMachine asks the metadata service of EC2.
 func fromMachine(ctx context.Context) (Credentials, error) {
@@ -226,10 +271,13 @@ func fetchJSON(ctx context.Context, address string, header http.Header) (Credent
 		return Credentials{}, err
 	}
 	if answer.AccessKeyID == "" {
-		return Credentials{}, errors.New("the answer holds no access key")
+		return Credentials{}, errNoAccessKey
 	}
 	return Credentials{answer.AccessKeyID, answer.SecretAccessKey, answer.Token, answer.Expiration}, nil
 }
+
+// credentialServers is the client of all sources. It does not follow redirects: they could carry a token to another host.
+var credentialServers = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
 func fetch(ctx context.Context, method, address string, header http.Header, body string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(body))
@@ -237,7 +285,7 @@ func fetch(ctx context.Context, method, address string, header http.Header, body
 		return nil, err
 	}
 	request.Header = header
-	response, err := http.DefaultClient.Do(request)
+	response, err := credentialServers.Do(request)
 	if err != nil {
 		return nil, err
 	}

@@ -263,3 +263,108 @@ func TestCredentialsAreRenewedBeforeTheyExpire(t *testing.T) {
 		}
 	}
 }
+
+func TestAStuckRenewalHoldsNoCallerLongerThanItsContext(t *testing.T) {
+	t.Parallel()
+	release, asked := make(chan struct{}), make(chan struct{})
+	provider := cached(func(ctx context.Context) (Credentials, error) {
+		close(asked)
+		<-release
+		return Credentials{AccessKey: "A"}, ctx.Err()
+	})
+	leaving, leave := context.WithCancel(t.Context())
+	first := make(chan error, 1)
+	go func() {
+		_, err := provider(leaving)
+		first <- err
+	}()
+	<-asked
+	waiting, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if _, err := provider(waiting); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the second caller: got error %v, want its own deadline", err)
+	}
+	leave() // the first caller's client is gone; the renewal is for all
+	close(release)
+	if err := <-first; err != nil {
+		t.Errorf("the first caller: got error %v, want none", err)
+	}
+	if found, err := provider(t.Context()); err != nil || found.AccessKey != "A" {
+		t.Errorf("after the renewal: got %+v, error %v, want A", found, err)
+	}
+}
+
+func TestCredentialsAreUsedUntilTheyExpireIfTheRenewalFails(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	provider := cached(func(context.Context) (Credentials, error) {
+		if asked++; asked > 1 {
+			return Credentials{}, errors.New("busy")
+		}
+		return Credentials{AccessKey: "A", Expires: time.Now().Add(renewBefore / 2)}, nil
+	})
+	for range 4 {
+		if found, err := provider(t.Context()); err != nil || found.AccessKey != "A" {
+			t.Errorf("got %+v, error %v, want A", found, err)
+		}
+	}
+	if asked != 2 {
+		t.Errorf("asked %d times, want 2: the next renewal waits", asked)
+	}
+}
+
+func TestContainerCredentialsAreNotSentOverTheNetworkWithoutTLS(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]bool{
+		"https://agent.example/creds": true, "http://127.0.0.1:8080/creds": true, "http://[::1]/": true, "http://localhost:1/": true,
+		"http://169.254.170.2/v2": true, "http://169.254.170.23/v1": true, "http://[fd00:ec2::23]/v1": true,
+		"http://agent.example/creds": false, "http://169.254.170.2@agent.example/": false, "http://10.0.0.1/": false, "ftp://127.0.0.1/": false, "https:": false, "%": false,
+	} {
+		if err := checkContainerURI(address); (err == nil) != want {
+			t.Errorf("%s: got error %v, want allowed %v", address, err, want)
+		}
+	}
+}
+
+func TestRedirectsOfCredentialServersAreNotFollowed(t *testing.T) {
+	t.Parallel()
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("%s was sent to another host with %v", r.Method, r.Header)
+	}))
+	defer other.Close()
+	server := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
+	defer server.Close()
+	if _, err := fetch(t.Context(), http.MethodPost, server.URL, http.Header{"X-Aws-Ec2-Metadata-Token": {"secret"}}, "secret"); err == nil {
+		t.Error("got no error, want the status 307")
+	}
+}
+
+func TestAnotherRangeIsRefused(t *testing.T) {
+	t.Parallel()
+	client := testClient(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "the whole object") })
+	if body, _, err := client.Get(t.Context(), "key", 4, 3); err == nil {
+		content, _ := io.ReadAll(body)
+		t.Errorf("got %q, want an error: the server ignored the range", content)
+	}
+}
+
+func TestAnswersInXMLAreBounded(t *testing.T) {
+	t.Parallel()
+	client := testClient(t, func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "<ListBucketResult>")
+		chunk := []byte(strings.Repeat(" ", 1<<20))
+		for range maxDecoded >> 20 {
+			if _, err := w.Write(chunk); err != nil {
+				return
+			}
+		}
+		fmt.Fprint(w, "</ListBucketResult>")
+	})
+	for _, err := range client.List(t.Context(), "", "", time.Minute) {
+		if err == nil {
+			t.Error("a key was found")
+		}
+		return
+	}
+	t.Error("got no error, want one about the size")
+}

@@ -21,8 +21,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// chainWork follows the chain and sends transactions while the process holds the leases, and runs the
-// jobs about the chain.
+// chainWork follows the chain and sends transactions while this process holds the leases, and runs
+// the jobs about the chain.
 type chainWork struct {
 	app          *app.App
 	ledger       *app.Ledger
@@ -64,7 +64,7 @@ func newChainWork(s *Service) *chainWork {
 	return w
 }
 
-// wakeSender wakes the sender of this process, if it has one.
+// wakeSender wakes the sender of this process. Without a sender it does nothing.
 func (w *chainWork) wakeSender() {
 	if w.sender != nil {
 		w.sender.Wake()
@@ -79,9 +79,10 @@ type holder struct {
 	ttl time.Duration
 }
 
-// newHolder returns a unique name and short leases, so that another process takes over within seconds.
-// An SQLite database has one process, which a file lock ensures. There the name is always the same,
-// so that a restart does not wait, and leases are long, because each renewal flushes the disk.
+// newHolder returns a unique name and short leases, so that another process takes over within
+// seconds. An SQLite database has one process, which a file lock ensures. There the name is always
+// the same, so that a restart does not wait, and leases are long, because each renewal flushes the
+// disk.
 func newHolder(engine string) holder {
 	if engine == "sqlite" {
 		return holder{id: "the only process", ttl: time.Minute}
@@ -165,8 +166,8 @@ func (w *chainWork) reconcile(ctx context.Context) error {
 	return w.ledger.RecordReconcile(ctx, sortie.ReconcileReport{Checked: report.Checked, Repaired: report.Repaired, Alarms: report.Alarms})
 }
 
-// prepareClose makes the transaction that closes a mission and refunds its remaining money. It reads
-// the rows and, from enough nodes, the contract, and has the settler sign.
+// prepareClose makes the transaction that closes a mission and refunds its remaining money. It
+// reads the database and, from enough nodes, the contract, and has the settler sign.
 func (w *chainWork) prepareClose(ctx context.Context, intent store.Intent) (to sortie.Address, data []byte, err error) {
 	call, needed, err := w.ledger.CloseCall(ctx, intent.Subject)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 
 const healthTimeout = time.Second
 
-// health returns the state of the parts of this process. The reasons are in the log, the metrics and
-// `sortie chain status`: they are not public.
+// health returns the state of the parts of this process. The reasons are not public: they are in
+// the log, the metrics and `sortie chain status`.
 func (s *Service) health(ctx context.Context) api.Health {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
@@ -40,7 +40,7 @@ func (s *Service) health(ctx context.Context) api.Health {
 	return health
 }
 
-// databaseHealth is the health of a database that answers.
+// databaseHealth returns the health of a database that answers.
 func (s *Service) databaseHealth() string {
 	if s.store.Stats().Unconfirmed > 0 {
 		return "waiting_for_standby"
@@ -56,7 +56,7 @@ func (s *Service) clockHealth() string {
 	return "ok"
 }
 
-// chainHealth is the health of the follower and the nodes.
+// chainHealth returns the health of the follower and the nodes.
 func (w *chainWork) chainHealth() string {
 	if w.following.Load() {
 		if state := w.follower.Status().State(); state != follower.StateOK {
@@ -69,7 +69,7 @@ func (w *chainWork) chainHealth() string {
 	return follower.StateOK
 }
 
-// senderHealth is the health of the sender.
+// senderHealth returns the health of the sender.
 func (w *chainWork) senderHealth() string {
 	if w.sender == nil || !w.sends {
 		return "off"

@@ -14,8 +14,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/setting"
 )
 
-// listen binds the ports. It comes before the database and the media store, so that a second start
-// by mistake fails early and changes nothing.
+// listen binds the ports. Open calls it before it opens the database and the media store, so that
+// an accidental second start fails early and changes nothing.
 func (s *Service) listen() (err error) {
 	if _, _, err := net.SplitHostPort(s.config.Listen); err != nil {
 		return &setting.Error{Name: setting.Listen, Value: s.config.Listen, Err: errors.New("want host:port, such as 127.0.0.1:8080")}

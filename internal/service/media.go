@@ -41,7 +41,7 @@ const (
 	sweepInterval   = time.Hour
 	firstTime       = time.Minute
 	// leftoverAge is the age at which an unfinished upload or a leftover result is removed.
-	// Reservations last an hour at most.
+	// Reservations last at most an hour.
 	leftoverAge = 2 * time.Hour
 )
 
@@ -94,7 +94,7 @@ func openMediaWork(ctx context.Context, config Config) (_ *mediaWork, err error)
 	return w, w.openIngester(ctx, config, temporary)
 }
 
-// isolationAdvice explains how to get the isolation that is missing.
+// isolationAdvice explains how to enable the missing isolation.
 const isolationAdvice = "%w: use Linux 5.13 or newer on amd64 or arm64, with Landlock among its security modules and with seccomp and landlock_* " +
 	"allowed by the container's profile; if only Landlock is missing, run without ffmpeg; best-effort runs without what is missing"
 
@@ -180,9 +180,9 @@ func (w *mediaWork) run(ctx context.Context, roles Roles) error {
 	return group.Wait()
 }
 
-// repeat runs do at each interval. The first run comes within a minute, also of rare work, because
-// some processes live briefly; but not at once, to keep the start fast. A failure is logged at once,
-// and then once a minute.
+// repeat runs do at each interval. The first run is within a minute, even for a long interval,
+// because some processes live briefly; but not immediately, to keep the start fast. The first
+// failure is logged, then one each minute.
 func (w *mediaWork) repeat(ctx context.Context, every time.Duration, what string, do func(context.Context) error) {
 	timer := time.NewTimer(min(every, firstTime))
 	defer timer.Stop()
@@ -241,7 +241,8 @@ func (w *mediaWork) sweep(ctx context.Context) error {
 	return errors.Join(err, w.ingester.Tidy(time.Now().Add(-leftoverAge)))
 }
 
-// probe retries what failed when it was last used: clients do not, once they know that it fails.
+// probe retries the media store after a failure. Requests do not retry it while it is known to
+// fail.
 func (w *mediaWork) probe(ctx context.Context) (err error) {
 	if !w.objects.Working() {
 		err = w.objects.Probe(ctx)
@@ -252,7 +253,7 @@ func (w *mediaWork) probe(ctx context.Context) (err error) {
 	return err
 }
 
-// isolationHealth is the state of the isolation of the processes that read files.
+// isolationHealth returns the state of the isolation of the processes that read files.
 func (w *mediaWork) isolationHealth() string {
 	switch {
 	case w.ingester == nil || !w.works:
@@ -263,7 +264,7 @@ func (w *mediaWork) isolationHealth() string {
 	return "ok"
 }
 
-// health is the health of the media store.
+// health returns the health of the media store.
 func (w *mediaWork) health() string {
 	switch {
 	case w.objects == nil:

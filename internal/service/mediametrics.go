@@ -11,13 +11,13 @@ import (
 type mediaFigures struct{ *mediaWork }
 
 var (
-	outcomes      = figure("submissions_total", "Submissions by what became of them through this process.", "outcome")
-	limitsCrossed = figure("operator_limit_crossed_total", "Acceptances by operators above their hourly limit, through this process.")
-	heldByCap     = figure("payouts_held_by_cap", "1 while payouts of a token wait for room below the hourly cap, as far as this process looked last.", "token")
-	checksRunning = figure("checks_running", "Submissions that this process looks at now.")
-	mediaWorking  = figure("media_working", "1 while files can be kept and read.")
-	toRenew       = figure("receipts_to_renew", "Unpaid receipts of other settlers than the present one that were not signed again, as far as this process looked last.")
-	dueAge        = figure("due_age_seconds", "Time since this process last did everything that was due; it tries each second.")
+	outcomes      = figure("submissions_total", "Submissions decided by this process, by outcome.", "outcome")
+	limitsCrossed = figure("operator_limit_crossed_total", "Acceptances above an operator's hourly limit in this process.")
+	heldByCap     = figure("payouts_held_by_cap", "1 while payouts of a token wait because of the hourly cap, at the last check of this process.", "token")
+	checksRunning = figure("checks_running", "Submissions that this process is checking.")
+	mediaWorking  = figure("media_working", "1 while the media store can be read and written.")
+	toRenew       = figure("receipts_to_renew", "Unpaid receipts of former settlers that are not signed again yet, at the last check of this process.")
+	dueAge        = figure("due_age_seconds", "Time since this process last completed all work that was due; it tries each second.")
 )
 
 // Describe sends nothing: the metrics depend on the roles of the process.

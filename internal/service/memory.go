@@ -13,10 +13,10 @@ import (
 	"strings"
 )
 
-// limitMemory sets the memory limit of the runtime to three quarters of the memory of the control group
-// or the machine, unless GOMEMLIMIT is set. The rest is for memory that the runtime does not count,
-// such as SQLite's pages and the child processes that read media. Without a limit the garbage of a
-// burst of requests may grow to the size of the heap, and the kernel kills the process.
+// limitMemory sets the memory limit of the runtime to three quarters of the memory of the control
+// group or the machine, unless GOMEMLIMIT is set. The rest is for memory that the runtime does not
+// count, such as SQLite's pages and the child processes that read media. Without a limit, garbage
+// after a burst of requests may grow to the size of the heap, and the kernel kills the process.
 func limitMemory(logger *slog.Logger) {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return // the runtime has read it
@@ -29,8 +29,8 @@ func limitMemory(logger *slog.Logger) {
 	debug.SetMemoryLimit(total / 4 * 3)
 }
 
-// availableMemory returns the memory of the machine, or the smallest limit of the control groups of the
-// process. It reads files of Linux and fails on other systems.
+// availableMemory returns the memory of the machine, or the smallest limit of the control groups of
+// the process. It reads files of Linux and fails on other systems.
 func availableMemory(root fs.FS) (int64, error) {
 	total, err := machineMemory(root)
 	if err != nil {
@@ -87,7 +87,7 @@ func groupLimits(root fs.FS) (limits []int64) {
 	return limits
 }
 
-// readLimit reads a number of bytes; "max" and other text is no limit.
+// readLimit reads a number of bytes; any other text, such as "max", means no limit.
 func readLimit(root fs.FS, name string) (int64, bool) {
 	text, err := fs.ReadFile(root, name)
 	if err != nil {

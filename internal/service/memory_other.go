@@ -2,5 +2,5 @@
 
 package service
 
-// HideMemory does nothing on systems without such a setting.
+// HideMemory does nothing: only Linux has such a setting.
 func HideMemory() error { return nil }

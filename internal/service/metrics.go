@@ -36,29 +36,29 @@ func (s *Service) newRegistry(verifier *wallet.Verifier) *prometheus.Registry {
 		"limited":     func(s wallet.Stats) uint64 { return s.Limited },
 		"unavailable": func(s wallet.Stats) uint64 { return s.Unavailable },
 	} {
-		counter("sortie_signature_checks_total", "Signed requests by what became of the signature.",
+		counter("sortie_signature_checks_total", "Signatures of requests, by result of the check.",
 			prometheus.Labels{"result": result}, func() float64 { return float64(read(verifier.Stats())) })
 	}
-	counter("sortie_signature_calls_total", "Questions to contract wallets that went to a node.", nil,
+	counter("sortie_signature_calls_total", "Calls to contract wallets that were sent to a node.", nil,
 		func() float64 { return float64(verifier.Stats().Calls) })
 	db := s.store
 	counter("sortie_database_writes_total", "Committed transactions.", nil, func() float64 { return float64(db.Stats().Writes) })
-	counter("sortie_database_commits_total", "Commits; fewer than writes where writes share one.", nil, func() float64 { return float64(db.Stats().Commits) })
+	counter("sortie_database_commits_total", "Commits; fewer than writes if several writes share a commit.", nil, func() float64 { return float64(db.Stats().Commits) })
 	counter("sortie_database_failures_total", "Commits that failed.", nil, func() float64 { return float64(db.Stats().Failures) })
 	counter("sortie_database_overloads_total", "Writes refused because too many were waiting.", nil, func() float64 { return float64(db.Stats().Overloads) })
-	gauge("sortie_database_waiting", "Writes that wait for their turn.", func() float64 { return float64(db.Stats().Waiting) })
+	gauge("sortie_database_waiting", "Writes that wait in the queue.", func() float64 { return float64(db.Stats().Waiting) })
 	gauge("sortie_database_connections_in_use", "Connections that run a statement.", func() float64 { return float64(db.Stats().ReadersInUse) })
-	counter("sortie_jobs_total", "Attempts at jobs by this process.", prometheus.Labels{"result": "done"}, func() float64 { return float64(s.queue.Stats().Done) })
-	counter("sortie_jobs_total", "Attempts at jobs by this process.", prometheus.Labels{"result": "failed"}, func() float64 { return float64(s.queue.Stats().Failed) })
+	counter("sortie_jobs_total", "Attempts of jobs by this process.", prometheus.Labels{"result": "done"}, func() float64 { return float64(s.queue.Stats().Done) })
+	counter("sortie_jobs_total", "Attempts of jobs by this process.", prometheus.Labels{"result": "failed"}, func() float64 { return float64(s.queue.Stats().Failed) })
 	counter("sortie_drafts_removed_total", "Drafts removed by this process because they were never funded.", nil, func() float64 { return float64(s.media.removedDrafts.Load()) })
 	gauge("sortie_database_unconfirmed_commits", "Commits that wait for a synchronous standby after their callers gave up.", func() float64 { return float64(db.Stats().Unconfirmed) })
-	gauge("sortie_clock_in_doubt", "1 while blocks or requests say that this machine's clock is more than a minute off.", func() float64 { return boolean(s.app.Clock().InDoubt) })
-	gauge("sortie_clock_ahead_seconds", "By how much this machine's clock is ahead of the times of new blocks, or of signed requests; 0 while not known.", func() float64 { return s.app.Clock().Offset.Seconds() })
+	gauge("sortie_clock_in_doubt", "1 while blocks or requests show that this machine's clock is more than a minute off.", func() float64 { return boolean(s.app.Clock().InDoubt) })
+	gauge("sortie_clock_ahead_seconds", "Seconds by which this machine's clock is ahead of new blocks or signed requests; 0 while unknown.", func() float64 { return s.app.Clock().Offset.Seconds() })
 	return registry
 }
 
-// chainFigures are the metrics about the chain, read at each scrape. Some come from the database, in
-// every process; the others exist only in the process that follows or sends.
+// chainFigures collects the metrics about the chain at each scrape. Every process exports those
+// from the database; only the process that follows or sends exports the others.
 type chainFigures struct{ *chainWork }
 
 func figure(name, help string, labels ...string) *prometheus.Desc {
@@ -66,32 +66,32 @@ func figure(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	chainHead  = figure("chain_head", "Newest block that the followed node has.")
+	chainHead  = figure("chain_head", "Newest block of the followed node.")
 	chainTip   = figure("chain_tip", "Newest block whose events are applied.")
-	chainFinal = figure("chain_final", "Newest block that is final.")
+	chainFinal = figure("chain_final", "Newest final block.")
 	chainAge   = figure("chain_tip_age_seconds", "Age of the newest block whose events are applied.")
 	incidents  = figure("incidents", "Open incidents, which an operator must clear.", "kind", "halting")
 	halted     = figure("halted", "1 while an incident halts publication, payouts and sends.")
-	intents    = figure("sender_intents", "Transactions that the service has yet to see mined.", "status")
-	oldest     = figure("sender_oldest_seconds", "Age of the oldest of them; 0 when there is none.")
+	intents    = figure("sender_intents", "Open transactions of the service.", "status")
+	oldest     = figure("sender_oldest_seconds", "Age of the oldest open transaction; 0 without one.")
 
-	booksChecked    = figure("books_checked_timestamp_seconds", "When the last comparison of all books with the chain ended; 0 before the first.")
+	booksChecked    = figure("books_checked_timestamp_seconds", "Time when the last comparison of all books with the chain ended; 0 before the first.")
 	booksAgree      = figure("books_agree", "1 if the last comparison of the books with the chain was complete and found no difference.")
 	booksMismatches = figure("books_mismatches", "Differences that the last comparison of the books with the chain found.")
 
 	following     = figure("chain_following", "1 in the process that follows the chain.")
-	chainAlarms   = figure("chain_alarms", "What is out of order about the nodes now.", "kind")
-	chainReorgs   = figure("chain_reorgs_total", "Reorganizations that were followed.")
-	chainRaised   = figure("chain_alarms_total", "How often something was out of order; bad_answer counts the answers of nodes that were refused.", "kind")
+	chainAlarms   = figure("chain_alarms", "Current alarms about the nodes.", "kind")
+	chainReorgs   = figure("chain_reorgs_total", "Reorganizations of followed blocks.")
+	chainRaised   = figure("chain_alarms_total", "Alarms about the nodes since the start; bad_answer counts refused answers of nodes.", "kind")
 	sending       = figure("sender_sending", "1 in the process that sends transactions.")
-	senderAlarms  = figure("sender_alarms", "What keeps transactions from getting through now, in the process that sends.", "kind")
-	senderBalance = figure("sender_balance", "Balance of the account that sends, in the chain's coin; NaN while not known.")
-	senderDays    = figure("sender_days_left", "Days for which that balance lasts at the pace of the last three days; NaN while no pace is known.")
-	senderFormer  = figure("sender_former_intents", "Transactions of accounts that were the sender before and that are not final, or not handed over yet.")
-	senderAtCap   = figure("sender_fee_at_cap", "1 while the highest fee that the sender pays is too low.")
-	senderSends   = figure("sender_transactions_total", "Transactions signed and sent, those at a higher fee included.")
+	senderAlarms  = figure("sender_alarms", "Current alarms of the sender, in the process that sends.", "kind")
+	senderBalance = figure("sender_balance", "Balance of the sender in the chain's native coin; NaN while unknown.")
+	senderDays    = figure("sender_days_left", "Days until the sender's balance is spent at the rate of the last three days; NaN while unknown.")
+	senderFormer  = figure("sender_former_intents", "Transactions of former senders that are not final or not taken over yet.")
+	senderAtCap   = figure("sender_fee_at_cap", "1 while the sender's highest fee is below the network's.")
+	senderSends   = figure("sender_transactions_total", "Transactions signed and sent, including those sent again at a higher fee.")
 	senderBumps   = figure("sender_bumps_total", "Transactions sent again at a higher fee.")
-	senderRepeats = figure("sender_broadcasts_total", "Times that transactions were handed to nodes.")
+	senderRepeats = figure("sender_broadcasts_total", "Broadcasts of transactions to nodes.")
 )
 
 // Describe sends nothing: the metrics depend on the roles of the process.
@@ -154,7 +154,7 @@ func (c chainFigures) collectSender(gauge, counter func(*prometheus.Desc, float6
 	}
 }
 
-// outOfUse is the kind of alarm about a node of another chain, or with other contracts.
+// outOfUse is the kind of alarm about a node with another chain or other contracts.
 const outOfUse = "node_out_of_use"
 
 // zeros returns 0 for each kind: an alert on a series that does not exist misses its first event.
@@ -180,7 +180,7 @@ func (c chainFigures) alarms() map[string]int {
 	return counts
 }
 
-// collectStored collects the metrics from the database. It leaves out values that cannot be read: a
+// collectStored collects the metrics from the database. It omits values that it cannot read: a
 // missing value is noticed, a wrong one is not.
 func (c chainFigures) collectStored(ctx context.Context, gauge func(*prometheus.Desc, float64, ...string)) {
 	if position, err := c.store.ChainPosition(ctx, c.chainID); err == nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/sender"
 )
 
-// A kind that is missing in its list would have no series before its first event.
+// A kind that is missing from its list has no series before its first event.
 func TestListsOfKindsAreComplete(t *testing.T) {
 	t.Parallel()
 	stored := map[string]string{

@@ -18,7 +18,7 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// begin publishes a few missions, and puts a contributor on the denylist of one token.
+// begin publishes a few missions and puts a contributor on the denylist of one token.
 func (m *moneyMachine) begin() {
 	m.tally.runs++
 	m.wild = rapid.IntRange(0, 2).Draw(m.t, "wild") == 2
@@ -62,7 +62,8 @@ func (m *moneyMachine) handInFunding(draft moneyDraft) {
 	m.chain.transact(m.t, draft.creator, view.Quote.FactoryAddress, view.Quote.Calldata)
 }
 
-// fund pays for a mission that is not paid for, as far as the service knows: sometimes twice.
+// fund sends the funding of a mission that the service does not know to be funded: sometimes it is
+// a second one.
 func (m *moneyMachine) fund(t *rapid.T) {
 	draft := m.draw(t, func(d store.Draft) bool { return d.State.QuoteLive() })
 	m.handInFunding(draft)
@@ -72,7 +73,7 @@ func (m *moneyMachine) fund(t *rapid.T) {
 	}
 }
 
-// isClosed reports whether a mission's money has left the contract, as far as the service knows.
+// isClosed reports whether the service knows that the mission is closed.
 func (m *moneyMachine) isClosed(d store.Draft) bool {
 	funding, err := m.store.FundingOf(m.ctx, d.ID)
 	if errors.Is(err, store.ErrNotFound) {
@@ -92,7 +93,7 @@ func (m *moneyMachine) takesWork(d store.Draft) bool {
 	return slots.Open(m.clock())
 }
 
-// draw chooses a draft in a state.
+// draw chooses one of the drafts that fit.
 func (m *moneyMachine) draw(t *rapid.T, fits func(store.Draft) bool) moneyDraft {
 	found := m.find(fits)
 	if len(found) == 0 {
@@ -101,7 +102,7 @@ func (m *moneyMachine) draw(t *rapid.T, fits func(store.Draft) bool) moneyDraft 
 	return rapid.SampledFrom(found).Draw(t, "mission")
 }
 
-// find lists the drafts in a state.
+// find returns the drafts that fit.
 func (m *moneyMachine) find(fits func(store.Draft) bool) (found []moneyDraft) {
 	for _, draft := range m.drafts {
 		stored, err := m.store.DraftByDraftID(m.ctx, draft.id)
@@ -113,7 +114,7 @@ func (m *moneyMachine) find(fits func(store.Draft) bool) (found []moneyDraft) {
 	return found
 }
 
-// skipRefused gives up on a step that the service refuses with a code.
+// skipRefused ends a step that the service refuses with an error code.
 func (m *moneyMachine) skipRefused(t *rapid.T, err error) {
 	var refused *sortie.Error
 	if errors.As(err, &refused) && refused.Code != sortie.CodeInternal {
@@ -154,7 +155,7 @@ func (m *moneyMachine) accept(t *rapid.T) {
 	}
 }
 
-// withdraw declares a submission, or takes one back.
+// withdraw declares a submission, or withdraws one.
 func (m *moneyMachine) withdraw(t *rapid.T) {
 	if len(m.submissions) == 0 || rapid.Bool().Draw(t, "new") {
 		m.reserve(t)
@@ -179,14 +180,14 @@ func (m *moneyMachine) revoke(t *rapid.T) {
 	m.skipRefused(t, err)
 }
 
-// settle lets a worker and the sender work.
+// settle runs a worker and the sender once.
 func (m *moneyMachine) settle(t *rapid.T) {
 	m.pass(rapid.SampledFrom([]time.Duration{time.Second, moneyPayoutInterval, moneyHold}).Draw(t, "later"))
 	m.due()
 	m.send()
 }
 
-// redeem sends a receipt to the contract, from any account, and whether or not the slot is paid.
+// redeem sends a receipt to the contract from any account, whether or not the slot is paid.
 func (m *moneyMachine) redeem(t *rapid.T) {
 	submission := m.drawSubmission(t)
 	detail, err := m.app.Submission(m.ctx, submission.contributor, submission.id)
@@ -199,7 +200,7 @@ func (m *moneyMachine) redeem(t *rapid.T) {
 	m.mine(rapid.IntRange(0, 1).Draw(t, "blocks"))
 }
 
-// claim has a deferred credit paid out, if there is one.
+// claim claims a deferred credit, if there is one.
 func (m *moneyMachine) claim(t *rapid.T) {
 	m.seldom(t)
 	token := rapid.SampledFrom(m.chain.tokens()).Draw(t, "token")
@@ -208,7 +209,7 @@ func (m *moneyMachine) claim(t *rapid.T) {
 		factoryBinding.PackClaimDeferred(common.Address(token), common.Address(account)))
 }
 
-// end lets a mission's time pass: the service closes it.
+// end advances the clock past the end of a mission, so that the service closes it.
 func (m *moneyMachine) end(t *rapid.T) {
 	m.seldom(t)
 	draft := m.draw(t, func(d store.Draft) bool { return d.State.View().Published })
@@ -222,7 +223,7 @@ func (m *moneyMachine) end(t *rapid.T) {
 	m.send()
 }
 
-// reclaim lets half a year pass, and the creator take the money back.
+// reclaim advances the clock by half a year and has the creator reclaim.
 func (m *moneyMachine) reclaim(t *rapid.T) {
 	m.seldom(t)
 	draft := m.draw(t, func(d store.Draft) bool { return !d.State.QuoteLive() && !m.isClosed(d) })
@@ -231,8 +232,7 @@ func (m *moneyMachine) reclaim(t *rapid.T) {
 	m.mine(rapid.IntRange(0, 1).Draw(t, "blocks"))
 }
 
-// reorganize takes blocks back that are not final. Their transactions are lost, or come back in
-// later blocks.
+// reorganize removes blocks that are not final. Their transactions are lost or mined again later.
 func (m *moneyMachine) reorganize(t *rapid.T) {
 	depth := uint64(rapid.IntRange(1, moneyFinality-1).Draw(t, "depth"))
 	removed, before := m.chain.removable(t, depth), len(m.chain.factoryLogs(m).payments)
@@ -259,7 +259,7 @@ func (m *moneyMachine) byDeployer(to sortie.Address, data []byte) {
 	m.chain.transact(m.t, devnet.WalletByRole(devnet.RoleDeployer).Address, to, data)
 }
 
-// deny puts an account on the denylist of one token, or takes it off: its payments are deferred
+// deny puts an account on the denylist of one token, or removes it. Its payments are deferred
 // meanwhile.
 func (m *moneyMachine) deny(t *rapid.T) {
 	everyone := append(slices.Clone(moneyContributors), devnet.WalletByRole(devnet.RoleCreator).Address)
@@ -268,7 +268,7 @@ func (m *moneyMachine) deny(t *rapid.T) {
 	m.mine(rapid.IntRange(0, 1).Draw(t, "blocks"))
 }
 
-// pause pauses the factory or lifts the pause.
+// pause pauses or unpauses the factory.
 func (m *moneyMachine) pause(t *rapid.T) {
 	if !m.paused {
 		m.seldom(t)
@@ -281,7 +281,7 @@ func (m *moneyMachine) pause(t *rapid.T) {
 	m.paused = !m.paused
 }
 
-// limit sets the daily cap of a token: none, or about as much as a few rewards.
+// limit sets the daily cap of a token to unlimited or to a few rewards.
 func (m *moneyMachine) limit(t *rapid.T) {
 	token := rapid.SampledFrom(m.chain.tokens()).Draw(t, "token")
 	limit := maxUint256
@@ -296,13 +296,13 @@ func (m *moneyMachine) limit(t *rapid.T) {
 
 var maxUint256 = new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 256), big.NewInt(1))
 
-// disturb has the node mishandle the next transactions of the service.
+// disturb makes the node mishandle the next transactions of the service.
 func (m *moneyMachine) disturb(t *rapid.T) {
 	m.seldom(t)
 	m.chain.front.misbehave(rapid.SampledFrom([]misbehaviour{refusing, mute, forgetting}).Draw(t, "misbehaviour"), rapid.IntRange(1, 3).Draw(t, "times"))
 }
 
-// drop loses every transaction that waits for a block.
+// drop removes every pending transaction from the node.
 func (m *moneyMachine) drop(t *rapid.T) {
 	m.seldom(t)
 	m.chain.call(t, nil, "anvil_dropAllTransactions")

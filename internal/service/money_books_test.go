@@ -24,14 +24,14 @@ import (
 // moneyPayout is a row of payouts.
 type moneyPayout struct {
 	submission, draft, recipient, status string
-	slot, block                          uint64 // block 0: none paid it
-	settlement                           int64  // 0: none carries it
+	slot, block                          uint64 // block 0: not paid
+	settlement                           int64  // 0: none
 	amount                               *big.Int
 	transaction                          string
 	credited                             bool
 }
 
-// moneyCounters are what a mission's row counts.
+// moneyCounters are the counters of a mission's row.
 type moneyCounters struct{ finals, waiting, paid, deferred, failed int }
 
 // moneyRows are the rows of the database, read in one transaction.
@@ -41,7 +41,7 @@ type moneyRows struct {
 	completed map[string]bool
 	ended     map[int64]bool // whether a settlement has ended
 	final     map[string]string
-	nonces    []uint64        // of all attempts, once each
+	nonces    []uint64        // of all attempts, without duplicates
 	own       map[string]bool // transactions of the service
 	fundings  map[string]onchain.Funding
 }
@@ -122,7 +122,7 @@ func each(tx *store.Tx, query string, scan func(*sql.Rows) error) error {
 	return rows.Err()
 }
 
-// checkBooks is what must be true after every step.
+// checkBooks checks what must hold after every step.
 func (m *moneyMachine) checkBooks() {
 	m.t.Helper()
 	rows := m.readRows()
@@ -137,13 +137,13 @@ func (m *moneyMachine) checkBooks() {
 	m.must(err)
 	header, err := m.chain.eth.HeaderByNumber(m.ctx, new(big.Int).SetUint64(position.Tip.Number))
 	if errors.Is(err, ethereum.NotFound) || err == nil && header.Hash() != common.Hash(position.Tip.Hash) {
-		return // a reorganization that was not followed yet
+		return // not followed yet
 	}
 	m.must(err)
 	m.checkAgainstContract(rows, logs, position.Tip.Number)
 }
 
-// checkRows holds the rows against each other.
+// checkRows compares the rows with each other.
 func (m *moneyMachine) checkRows(rows moneyRows) {
 	m.t.Helper()
 	counted := make(map[string]moneyCounters)
@@ -169,28 +169,28 @@ func (m *moneyMachine) checkRows(rows moneyRows) {
 			m.t.Fatalf("recipient of the payout of %s: got %s, want its contributor %s", p.submission, p.recipient, owner)
 		}
 		if status := rows.final[p.submission]; status != "accepted" && status != "curation_accepted" {
-			m.t.Fatalf("submission %s has a payout and is %q, want accepted", p.submission, status)
+			m.t.Fatalf("submission %s with a payout: got status %q, want accepted", p.submission, status)
 		}
 		if p.block == 0 && (p.status == "queued" || p.status == "sent") && rows.ended[p.settlement] {
-			m.t.Fatalf("payout %+v waits for a settlement that has ended", p)
+			m.t.Fatalf("got payout %+v in a settlement that has ended, want it in an open one or none", p)
 		}
 		if p.status == "failed" && (rows.fundings[p.draft].Closed == nil || rows.fundings[p.draft].Closed.Reason != reclaimed) {
-			m.t.Fatalf("payout %+v failed, and its mission was not reclaimed", p)
+			m.t.Fatalf("got failed payout %+v of a mission that was not reclaimed, want none", p)
 		}
 		before, isSettled := m.settled[p.submission]
 		if isSettled && (before.status != p.status || before.transaction != p.transaction || before.block != p.block) {
-			m.t.Fatalf("a payout that was final changed from %+v to %+v", before, p)
+			m.t.Fatalf("payout that was paid or deferred: got %+v, want it unchanged: %+v", p, before)
 		}
 		if p.status == "paid" || p.status == "deferred" {
 			m.settled[p.submission] = p
 		}
 	}
 	if len(rows.final) != len(rows.payouts) {
-		m.t.Fatalf("%d submissions have slots and %d payouts are stored, want as many", len(rows.final), len(rows.payouts))
+		m.t.Fatalf("got %d payouts, want %d, one for each submission with a slot", len(rows.payouts), len(rows.final))
 	}
 	for draft, got := range rows.counters {
 		if want := counted[draft]; got != want {
-			m.t.Fatalf("the row of mission %s counts %+v, its payouts are %+v", draft, got, want)
+			m.t.Fatalf("counters of mission %s: got %+v, want %+v as in its payouts", draft, got, want)
 		}
 	}
 	open, err := m.store.OpenIncidents(m.ctx)
@@ -199,19 +199,19 @@ func (m *moneyMachine) checkRows(rows moneyRows) {
 		if incident.Kind == "payout_failed" && strings.Contains(incident.Detail, "left the contract") {
 			continue // a creator reclaimed before all was paid
 		}
-		m.t.Fatalf("incident %s: %s; want none", incident.Kind, incident.Detail)
+		m.t.Fatalf("got incident %s: %s; want none", incident.Kind, incident.Detail)
 	}
 }
 
-// reclaimed is why a mission ended whose creator took the money back.
+// reclaimed is the contract's reason of a close by the creator.
 const reclaimed = 2
 
-// checkHoldings counts every token in the newest block: each account has what the events say, the
-// factory has what it owes, and the sum is what it was at the beginning.
+// checkHoldings compares the balances in the newest block with the events: each account and the
+// factory have what the events add up to, and the sum of each token has not changed.
 func (m *moneyMachine) checkHoldings(logs *moneyLogs) {
 	m.t.Helper()
 	credits := make(map[holding]*big.Int)
-	left := make(map[sortie.Address]*big.Int) // by token: what missions that are not closed have left
+	left := make(map[sortie.Address]*big.Int) // by token: money of missions that are not closed
 	reading := m.chain.readAt("latest")
 	for place := range logs.credits {
 		ask(reading, m.chain.deployment.Factory, factoryBinding.PackDeferred(common.Address(place.token), common.Address(place.account)),
@@ -236,38 +236,38 @@ func (m *moneyMachine) checkHoldings(logs *moneyLogs) {
 		first[place.token].Add(first[place.token], m.chain.setup.balances[place])
 		owed[place.token].Add(owed[place.token], credits[place])
 		if want := logs.balances[place]; got.Cmp(want) != 0 {
-			m.t.Fatalf("%s has %s of token %s, want %s", place.account, got, place.token, want)
+			m.t.Fatalf("balance of %s in token %s: got %s, want %s", place.account, place.token, got, want)
 		}
 		if got, want := credits[place], logs.credits[place]; got.Cmp(want) != 0 {
-			m.t.Fatalf("%s has a deferred credit of %s in token %s, want %s", place.account, got, place.token, want)
+			m.t.Fatalf("deferred credit of %s in token %s: got %s, want %s", place.account, place.token, got, want)
 		}
 	}
 	for _, token := range m.chain.tokens() {
 		if got := balances[holding{token, m.chain.deployment.Factory}]; got.Cmp(owed[token]) != 0 {
-			m.t.Fatalf("the factory has %s of token %s, want the %s that it owes", got, token, owed[token])
+			m.t.Fatalf("balance of the factory in token %s: got %s, want the %s that it owes", token, got, owed[token])
 		}
 		if sums[token].Cmp(first[token]) != 0 {
-			m.t.Fatalf("all accounts together have %s of token %s, want %s as in the beginning", sums[token], token, first[token])
+			m.t.Fatalf("sum of all balances in token %s: got %s, want %s as at the start", token, sums[token], first[token])
 		}
 	}
 }
 
-// checkNonces expects the nonces of the sender's transactions to follow each other from the first.
+// checkNonces checks that the sender's transactions have consecutive nonces from 0.
 func (m *moneyMachine) checkNonces(rows moneyRows) {
 	m.t.Helper()
 	mined, err := m.chain.eth.NonceAt(m.ctx, common.Address(devnet.WalletByRole(devnet.RoleSender).Address), nil)
 	m.must(err)
 	for i, nonce := range rows.nonces {
 		if nonce != uint64(i) {
-			m.t.Fatalf("the nonces of all attempts are %v, want no gap from 0 on", rows.nonces)
+			m.t.Fatalf("nonces of all attempts: got %v, want consecutive numbers from 0", rows.nonces)
 		}
 	}
 	if mined > uint64(len(rows.nonces)) {
-		m.t.Fatalf("%d transactions of the sender are mined and %d nonces are stored, want no more mined than stored", mined, len(rows.nonces))
+		m.t.Fatalf("mined transactions of the sender: got %d, want at most the %d stored nonces", mined, len(rows.nonces))
 	}
 }
 
-// checkAgainstContract holds the rows against the contract at the block that was followed.
+// checkAgainstContract compares the rows with the contract at the followed block.
 func (m *moneyMachine) checkAgainstContract(rows moneyRows, logs *moneyLogs, tip uint64) {
 	m.t.Helper()
 	states, remaining := make(map[string]missionfactory.IMissionFactoryMission), make(map[string]*big.Int)
@@ -286,8 +286,7 @@ func (m *moneyMachine) checkAgainstContract(rows moneyRows, logs *moneyLogs, tip
 	}
 }
 
-// checkPayments expects a row with a block for every payment on the chain up to a block, and no
-// other.
+// checkPayments checks that exactly the payments on the chain up to the block have a paid row.
 func (m *moneyMachine) checkPayments(rows moneyRows, logs *moneyLogs, tip uint64) {
 	m.t.Helper()
 	keys := make(map[string]common.Hash)
@@ -305,23 +304,23 @@ func (m *moneyMachine) checkPayments(rows moneyRows, logs *moneyLogs, tip uint64
 		if !found || payment.block != p.block || payment.transaction != p.transaction || payment.deferred != p.credited ||
 			!strings.EqualFold(payment.recipient.String(), p.recipient) || payment.submission != sortie.SubmissionKey(p.submission) ||
 			payment.amount.Cmp(p.amount) != 0 {
-			m.t.Fatalf("the payout is %+v, the chain has %+v (found: %t)", p, payment, found)
+			m.t.Fatalf("paid payout: got %+v, want the payment on the chain %+v (found: %t)", p, payment, found)
 		}
 	}
 	for key, payment := range logs.payments {
 		if payment.block <= tip && !noted[key] {
-			m.t.Fatalf("the chain has %+v for slot %d of mission %s, which is not noted at block %d", payment, key.slot, key.mission, tip)
+			m.t.Fatalf("payment %+v of slot %d of mission %s: got no payout row at block %d, want one", payment, key.slot, key.mission, tip)
 		}
 	}
 }
 
-// checkMission expects funded = paid + deferred + remaining + refunded, of the rows and as the
-// contract has it.
+// checkMission checks that funded = paid + deferred + remaining + refunded, in the rows and in the
+// contract.
 func (m *moneyMachine) checkMission(draft moneyDraft, rows moneyRows, state missionfactory.IMissionFactoryMission, remaining *big.Int) {
 	m.t.Helper()
 	funding, funded := rows.fundings[draft.id]
 	if isFunded := state.TargetCount.Sign() > 0; funded != isFunded {
-		m.t.Fatalf("mission %s is funded in the database: %t, in the contract: %t", draft.missionID, funded, isFunded)
+		m.t.Fatalf("mission %s funded: got %t in the database, want %t as in the contract", draft.missionID, funded, isFunded)
 	}
 	if !funded {
 		return
@@ -342,23 +341,23 @@ func (m *moneyMachine) checkMission(draft moneyDraft, rows moneyRows, state miss
 		refunded = funding.Closed.Refund
 	}
 	if isClosed := state.Closed != 0; (funding.Closed != nil) != isClosed || isClosed && funding.Closed.Reason != state.Closed {
-		m.t.Fatalf("mission %s is closed in the database: %+v, in the contract: %d", draft.missionID, funding.Closed, state.Closed)
+		m.t.Fatalf("close of mission %s: got %+v in the database, want %d as in the contract", draft.missionID, funding.Closed, state.Closed)
 	}
 	if state.PaidCount.Int64() != number {
-		m.t.Fatalf("mission %s has %d payments in the database, %s in the contract", draft.missionID, number, state.PaidCount)
+		m.t.Fatalf("payments of mission %s: got %d in the database, want %s as in the contract", draft.missionID, number, state.PaidCount)
 	}
 	sum := new(big.Int).Add(new(big.Int).Add(paid, deferred), new(big.Int).Add(remaining, refunded))
 	if total := new(big.Int).Mul(state.RewardPerSubmission, state.TargetCount); sum.Cmp(total) != 0 {
-		m.t.Fatalf("mission %s: paid %s + deferred %s + remaining %s + refunded %s = %s, want the %s that were funded",
+		m.t.Fatalf("mission %s: paid %s + deferred %s + remaining %s + refunded %s = %s, want the funded %s",
 			draft.missionID, paid, deferred, remaining, refunded, sum, total)
 	}
 }
 
-// isOver reports whether no transaction is under way, no payout open and no mission funded that is
-// not closed for good.
+// isOver reports whether no transaction, payout or settlement is open and every funded mission is
+// closed.
 func (m *moneyMachine) isOver() bool { return m.describeOpen() == "" }
 
-// describeOpen returns what is still open.
+// describeOpen describes the work that is still open.
 func (m *moneyMachine) describeOpen() string {
 	m.t.Helper()
 	var open []string
@@ -391,15 +390,14 @@ func (m *moneyMachine) describeOpen() string {
 	return strings.Join(open, "\n")
 }
 
-// checkEnd expects that the factory owes nothing but deferred credits, and that every nonce was
-// used.
+// checkEnd checks that the factory owes only deferred credits, and that every nonce was used.
 func (m *moneyMachine) checkEnd() {
 	m.t.Helper()
 	rows := m.readRows()
 	mined, err := m.chain.eth.NonceAt(m.ctx, common.Address(m.work.account), nil)
 	m.must(err)
 	if mined != uint64(len(rows.nonces)) {
-		m.t.Fatalf("%d transactions of the sender are mined, want all %d", mined, len(rows.nonces))
+		m.t.Fatalf("mined transactions of the sender: got %d, want all %d", mined, len(rows.nonces))
 	}
 	m.checkEvents(rows)
 	balances, logs := m.chain.balances(m.t), m.chain.factoryLogs(m)
@@ -411,13 +409,13 @@ func (m *moneyMachine) checkEnd() {
 			}
 		}
 		if got := balances[holding{token, m.chain.deployment.Factory}]; got.Cmp(credits) != 0 {
-			m.t.Fatalf("the factory has %s of token %s when all is over, want the deferred credits of %s", got, token, credits)
+			m.t.Fatalf("balance of the factory in token %s at the end: got %s, want the deferred credits of %s", token, got, credits)
 		}
 	}
 }
 
-// checkEvents expects that every contributor was told once that a payout is paid or deferred, and of
-// no other payout.
+// checkEvents checks that contributors got one event for each payout that is paid or deferred, and
+// no other event about payouts.
 func (m *moneyMachine) checkEvents(rows moneyRows) {
 	m.t.Helper()
 	type notice struct{ event, submission string }

@@ -40,14 +40,13 @@ var (
 	usdcBinding    = testusdc.NewTestUSDC()
 )
 
-// moneyChain is anvil with the contracts on it. It makes blocks, and takes them back, when it is
-// told to.
+// moneyChain is anvil with the contracts deployed. It mines and removes blocks on demand.
 type moneyChain struct {
 	rpc        *rpc.Client
 	eth        *ethclient.Client
-	front      *unreliableNode // what the service takes for its node
+	front      *unreliableNode // the node of the service
 	deployment chain.Deployment
-	accounts   []sortie.Address // everyone who may hold tokens, apart from the factory
+	accounts   []sortie.Address // all that may hold tokens, except the factory
 	snapshot   string           // of the chain after the setup
 	setup      struct {
 		block    uint64
@@ -56,11 +55,11 @@ type moneyChain struct {
 	}
 }
 
-// moneyGenesis is when the chain begins: far from the end of a day, because the contract counts its
+// moneyGenesis is the time of the first block: far from midnight, because the contract counts its
 // daily caps by UTC days.
 var moneyGenesis = time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)
 
-// holding is an account's place in a token.
+// holding identifies an account's balance of a token.
 type holding struct{ token, account sortie.Address }
 
 var (
@@ -102,7 +101,7 @@ func startMoneyChain(t *testing.T) *moneyChain {
 	deadline := time.Now().Add(2 * time.Minute)
 	for _, err = c.eth.BlockNumber(t.Context()); err != nil; _, err = c.eth.BlockNumber(t.Context()) {
 		if time.Now().After(deadline) {
-			t.Fatalf("anvil does not answer: %v", err)
+			t.Fatalf("wait for anvil: %v", err)
 		}
 		<-looks.C
 	}
@@ -111,8 +110,8 @@ func startMoneyChain(t *testing.T) *moneyChain {
 	return c
 }
 
-// prepare deploys the contracts, gives the creators tokens that the factory may take, and keeps
-// that state.
+// prepare deploys the contracts, gives the creators tokens with an allowance for the factory, and
+// takes a snapshot.
 func (c *moneyChain) prepare(t *testing.T) {
 	t.Helper()
 	deployer := devnet.WalletByRole(devnet.RoleDeployer)
@@ -135,7 +134,7 @@ func (c *moneyChain) prepare(t *testing.T) {
 		}
 	}
 	c.call(t, nil, "evm_setAutomine", false)
-	c.call(t, nil, "anvil_mine", hexutil.Uint64(2*moneyFinality)) // no reorganization reaches the setup
+	c.call(t, nil, "anvil_mine", hexutil.Uint64(2*moneyFinality)) // no reorganization removes the setup
 	for _, wallet := range devnet.Wallets() {
 		c.accounts = append(c.accounts, wallet.Address)
 	}
@@ -149,13 +148,13 @@ func (c *moneyChain) prepare(t *testing.T) {
 	c.call(t, &c.snapshot, "evm_snapshot")
 }
 
-// reset brings the chain back to the state after the setup.
+// reset returns the chain to the snapshot after the setup.
 func (c *moneyChain) reset(t rapid.TB) {
 	t.Helper()
 	var reverted bool
 	c.call(t, &reverted, "evm_revert", c.snapshot)
 	if !reverted {
-		t.Fatalf("anvil does not go back to snapshot %s", c.snapshot)
+		t.Fatalf("revert to snapshot %s: got false, want true", c.snapshot)
 	}
 	c.call(t, nil, "anvil_dropAllTransactions")
 	c.call(t, &c.snapshot, "evm_snapshot")
@@ -165,11 +164,11 @@ func (c *moneyChain) reset(t rapid.TB) {
 func (c *moneyChain) call(t rapid.TB, result any, method string, args ...any) {
 	t.Helper()
 	if err := c.rpc.CallContext(context.Background(), result, method, args...); err != nil {
-		t.Fatalf("%s: %v", method, err)
+		t.Fatalf("call %s: %v", method, err)
 	}
 }
 
-// transact hands in a transaction that anvil signs.
+// transact sends a transaction that anvil signs.
 func (c *moneyChain) transact(t rapid.TB, from, to sortie.Address, data []byte) {
 	t.Helper()
 	c.call(t, nil, "eth_sendTransaction", map[string]any{"from": from, "to": to, "data": hexutil.Bytes(data), "gas": hexutil.Uint64(1_500_000)})
@@ -184,7 +183,7 @@ func (c *moneyChain) head(t rapid.TB) *types.Header {
 	return head
 }
 
-// removable are the transactions of the newest blocks.
+// removable returns the transactions of the newest blocks.
 func (c *moneyChain) removable(t rapid.TB, depth uint64) (raw []hexutil.Bytes) {
 	t.Helper()
 	head := c.head(t).Number.Uint64()
@@ -204,7 +203,7 @@ func (c *moneyChain) removable(t rapid.TB, depth uint64) (raw []hexutil.Bytes) {
 	return raw
 }
 
-// reading is a set of contract calls at one block that go out in one request.
+// reading is a batch of contract calls at one block.
 type reading struct {
 	elements []rpc.BatchElem
 	decoders []func([]byte) error
@@ -246,7 +245,8 @@ func (c *moneyChain) tokens() []sortie.Address {
 	return []sortie.Address{c.deployment.USDC, c.deployment.ServiceToken}
 }
 
-// balances are those of everyone who may hold tokens, the factory included, in the newest block.
+// balances returns the balances of all accounts that may hold tokens, and of the factory, in the
+// newest block.
 func (c *moneyChain) balances(t rapid.TB) map[holding]*big.Int {
 	t.Helper()
 	found := make(map[holding]*big.Int)
@@ -261,7 +261,7 @@ func (c *moneyChain) balances(t rapid.TB) map[holding]*big.Int {
 	return found
 }
 
-// developmentSigner is the key of a role.
+// developmentSigner returns the development key of a role.
 func developmentSigner(t rapid.TB, role devnet.Role) funding.Signer {
 	t.Helper()
 	secret, err := devnet.Key(devnet.DefaultChainID, int(devnet.WalletByRole(role).Index))
@@ -275,25 +275,24 @@ func developmentSigner(t rapid.TB, role devnet.Role) funding.Signer {
 	return signer
 }
 
-// misbehaviour is what a node does with a transaction that it is sent.
+// misbehaviour is what a node does with a transaction that it receives.
 type misbehaviour int
 
 const (
 	reliable   misbehaviour = iota
-	refusing                // answers with an error and does not take it
-	mute                    // takes it and answers with an error
-	forgetting              // answers as if it took it and does not
+	refusing                // answers with an error and drops it
+	mute                    // accepts it and answers with an error
+	forgetting              // answers with success and drops it
 )
 
-// unreliableNode passes requests on to a node, apart from transactions that it has been told to
-// mishandle.
+// unreliableNode is a proxy of a node that mishandles a number of transactions on demand.
 type unreliableNode struct {
 	*httptest.Server
 	node string
 
 	mu   sync.Mutex
 	does misbehaviour
-	left int // transactions that it still mishandles
+	left int // transactions still to mishandle
 }
 
 func newUnreliableNode(t *testing.T, node string) *unreliableNode {
@@ -309,7 +308,7 @@ func (u *unreliableNode) misbehave(does misbehaviour, times int) {
 	u.does, u.left = does, times
 }
 
-// next is what the node does with the next transaction.
+// next returns what the node does with the next transaction.
 func (u *unreliableNode) next() misbehaviour {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -323,7 +322,7 @@ func (u *unreliableNode) next() misbehaviour {
 func (u *unreliableNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
+		http.Error(w, "read the request: "+err.Error(), http.StatusBadRequest)
 		return
 	}
 	does := reliable
@@ -342,7 +341,7 @@ func (u *unreliableNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	answer, err := http.Post(u.node, "application/json", bytes.NewReader(body))
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadGateway)
+		http.Error(w, "pass on the request: "+err.Error(), http.StatusBadGateway)
 		return
 	}
 	defer answer.Body.Close()

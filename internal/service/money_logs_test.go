@@ -13,13 +13,13 @@ import (
 	"github.com/sortie-labs/sortie/contracts/bind/missionfactory"
 )
 
-// paymentKey is a slot of a mission.
+// paymentKey identifies a slot of a mission.
 type paymentKey struct {
 	mission common.Hash
 	slot    uint64
 }
 
-// moneyPayment is a payment of a slot on the chain.
+// moneyPayment is the payment of a slot on the chain.
 type moneyPayment struct {
 	block       uint64
 	transaction string
@@ -37,7 +37,7 @@ type moneyMission struct {
 	closed         *missionfactory.MissionFactoryMissionClosed
 }
 
-// moneyLogs is what the events of the factory on the canonical chain say.
+// moneyLogs sums up the events of the factory on the canonical chain.
 type moneyLogs struct {
 	missions map[common.Hash]*moneyMission
 	payments map[paymentKey]moneyPayment
@@ -65,7 +65,7 @@ func (c *moneyChain) factoryLogs(m *moneyMachine) *moneyLogs {
 	return logs
 }
 
-// move notes that tokens went from one account to another.
+// move adds a transfer of tokens.
 func (l *moneyLogs) move(token, from, to sortie.Address, amount *big.Int) {
 	l.balances[holding{token, from}].Sub(l.balances[holding{token, from}], amount)
 	l.balances[holding{token, to}].Add(l.balances[holding{token, to}], amount)

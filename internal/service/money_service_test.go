@@ -41,9 +41,8 @@ const (
 	moneyBase           = "http://127.0.0.1"
 )
 
-// moneyService is everything of the service that moves money, in one process that does one thing
-// after the other: the use cases, the database, the follower and the sender. Its clock moves when
-// the test moves it.
+// moneyService has the parts of the service that move money, in one goroutine: the use cases, the
+// database, the follower and the sender. The test sets its clock.
 type moneyService struct {
 	t        rapid.TB
 	ctx      context.Context
@@ -95,7 +94,7 @@ func (s *moneyService) pass(d time.Duration) {
 	s.now = s.now.Add(d)
 }
 
-// start opens everything, as a process does: what the service knows is in the database.
+// start opens the parts, as at the start of a process: all state is in the database.
 func (s *moneyService) start() {
 	s.t.Helper()
 	logger := slog.New(slog.DiscardHandler)
@@ -146,11 +145,11 @@ func (s *moneyService) stop() {
 	s.must(errors.Join(s.incoming.Close(), s.objects.Close(), s.store.Close()))
 }
 
-// restart leaves nothing of the process but what is stored.
+// restart closes and opens the parts, as if the process was killed.
 func (s *moneyService) restart() {
 	s.t.Helper()
 	s.stop()
-	s.pass(6 * time.Second) // leases of a process that is gone end
+	s.pass(6 * time.Second) // until the leases of the old process expire
 	s.start()
 }
 
@@ -167,7 +166,7 @@ func (s *moneyService) follow() {
 	s.t.Fatal("the follower does not reach the head")
 }
 
-// due does what a worker does each second, and the jobs.
+// due runs the work that is due and the jobs.
 func (s *moneyService) due() {
 	s.t.Helper()
 	s.must(s.ledger.DueByTime(s.ctx))
@@ -195,7 +194,7 @@ func (s *moneyService) due() {
 	}
 }
 
-// send lets the sender look once.
+// send runs the sender once.
 func (s *moneyService) send() {
 	s.t.Helper()
 	lease, err := s.store.AcquireLease(s.ctx, sender.LeaseName(s.work.chainID, s.work.account), s.work.holder.id, s.work.holder.ttl)
@@ -203,7 +202,7 @@ func (s *moneyService) send() {
 	s.must(s.work.sender.Step(s.ctx, lease))
 }
 
-// mine makes blocks, twelve seconds apart.
+// mine mines blocks, twelve seconds apart.
 func (s *moneyService) mine(blocks int) {
 	s.t.Helper()
 	for range blocks {
@@ -212,8 +211,7 @@ func (s *moneyService) mine(blocks int) {
 	}
 }
 
-// refundTable keeps the jobs that refund missions. The other jobs are done by the test at once, or
-// never needed.
+// refundTable stores the refund jobs. The test runs the other jobs at once, or does not need them.
 type refundTable struct{}
 
 func (refundTable) Refund(tx *store.Tx, draftID string) error {
@@ -228,7 +226,7 @@ var (
 	moneyNetwork  = netip.MustParsePrefix("192.0.2.1/32")
 )
 
-// declare reserves a slot for a file that no other is like.
+// declare reserves a slot for a unique file.
 func (s *moneyService) declare(contributor sortie.Address, missionID string) (sortie.SubmissionDeclared, []byte, error) {
 	file := []byte(rand.Text())
 	body, err := json.Marshal(sortie.Declaration{
@@ -241,8 +239,8 @@ func (s *moneyService) declare(contributor sortie.Address, missionID string) (so
 	return declared, file, err
 }
 
-// submit uploads a file and has it decided. The facts about the file are made up:
-// looking takes a process each.
+// submit uploads a file and has it decided. The facts about the file are invented: ingest would
+// need a process for each.
 func (s *moneyService) submit(declared sortie.SubmissionDeclared, file []byte) {
 	s.t.Helper()
 	link, err := url.Parse(declared.Upload.PutURL)

@@ -20,16 +20,16 @@ import (
 )
 
 const (
-	moneyVariable    = "SORTIE_MONEY_STEPS" // how many steps TestBooksEqualTheChain takes at least; empty: few enough for every test run
+	moneyVariable    = "SORTIE_MONEY_STEPS" // minimum number of steps of TestBooksEqualTheChain; empty: a small default
 	moneySteps       = 1000
 	moneyStepsOnPG   = 200
-	moneyTriesPerRun = 200 // on average, on a new database; about half of them can be done
+	moneyTriesPerRun = 200 // on average, on a new database; about half of them are possible
 )
 
-// For every sequence of actions, after every step the books of the service equal
-// the contract's at the block that was followed, each slot is paid once to the one it belongs to,
-// and no token is lost. At the end of each run everything that was accepted is paid and every
-// mission closed. More steps: make money.
+// For random sequences of actions, the books of the service equal the contract's at the followed
+// block after every step, each slot is paid once to its contributor, and no token is lost. At the
+// end of each run every accepted submission is paid and every mission is closed. Run more steps
+// with make money.
 func TestBooksEqualTheChain(t *testing.T) {
 	steps := moneySteps
 	if text := os.Getenv(moneyVariable); text != "" {
@@ -51,7 +51,7 @@ func TestBooksEqualTheChainOnPostgreSQL(t *testing.T) {
 	runMoney(t, moneyStepsOnPG, func() (string, func()) { return pgtest.Database(t), func() {} })
 }
 
-// runMoney makes runs until all of them together have taken so many steps.
+// runMoney runs the machine until the given number of steps is done in total.
 func runMoney(t *testing.T, steps int, database func() (url string, remove func())) {
 	for name, value := range map[string]string{"rapid.steps": strconv.Itoa(moneyTriesPerRun), "rapid.checks": strconv.Itoa(steps)} {
 		before := flag.Lookup(name).Value.String()
@@ -67,7 +67,7 @@ func runMoney(t *testing.T, steps int, database func() (url string, remove func(
 		if taken.steps >= steps && !failing {
 			return
 		}
-		failing = true // until the run ends: rapid repeats a failing run to shrink it
+		failing = true // until the run ends; rapid repeats a failing run to shrink it
 		files, err := os.MkdirTemp("", "sortie-money-")
 		if err != nil {
 			r.Fatal(err)
@@ -90,7 +90,7 @@ func runMoney(t *testing.T, steps int, database func() (url string, remove func(
 	t.Log(taken)
 }
 
-// moneyMachine is the service, with what may happen to it and to its money.
+// moneyMachine has the service and the random actions on it.
 type moneyMachine struct {
 	*moneyService
 	t      *rapid.T
@@ -98,10 +98,10 @@ type moneyMachine struct {
 	drafts []moneyDraft
 
 	submissions []moneySubmission
-	settled     map[string]moneyPayout // payouts that counted as paid or deferred, by submission
+	settled     map[string]moneyPayout // paid and deferred payouts, by submission
 	paused      bool                   // the factory is paused
-	changed     bool                   // the last action could be done
-	wild        bool                   // what is seldom in other runs is not
+	changed     bool                   // the last action was possible
+	wild        bool                   // rare actions are frequent in this run
 }
 
 type moneyDraft struct {
@@ -114,15 +114,14 @@ type moneySubmission struct {
 	contributor sortie.Address
 }
 
-// seldom skips most steps of a kind that ends, or holds up, what the others are about; fewer in a
-// wild run.
+// seldom skips most steps that end or delay missions; fewer in a wild run.
 func (m *moneyMachine) seldom(t *rapid.T) {
 	if drawn := rapid.IntRange(0, 7).Draw(t, "seldom"); drawn != 5 && !(m.wild && drawn > 0) {
 		notNow()
 	}
 }
 
-// actions are what may happen. Those that bring a mission on are there more than once.
+// actions returns the possible actions. Those that advance a mission are listed more than once.
 func (m *moneyMachine) actions() map[string]func(*rapid.T) {
 	actions := map[string]func(*rapid.T){
 		"create": m.create, "fund": m.fund, "review": m.review, "accept": m.accept, "revoke": m.revoke, "withdraw": m.withdraw,
@@ -152,12 +151,12 @@ func (m *moneyMachine) actions() map[string]func(*rapid.T) {
 	return actions
 }
 
-// errImpossible is what an action panics with that cannot be done now. It counts as no step.
+// errImpossible is the panic of an action that is not possible now. It does not count as a step.
 var errImpossible = errors.New("not now")
 
 func notNow() { panic(errImpossible) }
 
-// try does an action, and reports whether it could be done.
+// try runs an action and reports whether it was possible.
 func (m *moneyMachine) try(t *rapid.T, action func(*rapid.T)) (done bool) {
 	defer func() {
 		if fault := recover(); fault != nil && fault != any(errImpossible) {
@@ -168,20 +167,19 @@ func (m *moneyMachine) try(t *rapid.T, action func(*rapid.T)) (done bool) {
 	return true
 }
 
-// finish lifts what is in the way, lets every mission end, and lets the service work until nothing
-// is left to do.
+// finish removes pauses and caps, ends every mission, and runs the service until no work is open.
 func (m *moneyMachine) finish() {
 	m.chain.front.misbehave(reliable, 0)
-	m.chain.call(m.t, nil, "anvil_dropAllTransactions")                    // a pause that a reorganization put back may wait there
+	m.chain.call(m.t, nil, "anvil_dropAllTransactions")                    // a reorganization may have made a pause pending
 	m.byDeployer(m.chain.deployment.Factory, factoryBinding.PackUnpause()) // reverts unless it is paused
 	for _, token := range m.chain.tokens() {
 		m.byDeployer(m.chain.deployment.Factory, factoryBinding.PackSetDailyCap(common.Address(token), maxUint256))
 	}
 	m.mine(1)
-	m.pass(61 * 24 * time.Hour) // the longest mission ends, and no creator may reclaim yet what was funded just now
+	m.pass(61 * 24 * time.Hour) // after the end of every mission, before the earliest reclaim of a new one
 	const rounds = 80
 	for round := range rounds {
-		if round == rounds/4 { // for missions that were published just now
+		if round == rounds/4 { // for newly published missions
 			m.pass(31 * 24 * time.Hour)
 		}
 		m.mine(1)
@@ -197,7 +195,7 @@ func (m *moneyMachine) finish() {
 			return
 		}
 	}
-	m.t.Fatalf("after %d more blocks something is not over: %s", rounds, m.describeOpen())
+	m.t.Fatalf("after %d more blocks: got open work, want none: %s", rounds, m.describeOpen())
 }
 
 func inReview(d store.Draft) bool { return d.State.View().Review == sortie.ReviewInReview }
@@ -231,7 +229,7 @@ func (s *tally) count(action string) {
 	s.byAction[action]++
 }
 
-// add counts how the missions of a run ended.
+// add counts the ends of the missions of a run.
 func (s *tally) add(rows moneyRows) {
 	for _, p := range rows.payouts {
 		switch p.status {
@@ -256,7 +254,7 @@ func (s *tally) add(rows moneyRows) {
 }
 
 func (s *tally) String() string {
-	return fmt.Sprintf("%d steps in %d runs: %d payouts paid and %d deferred, %d of them by a redeemed receipt; %d lost to a reclaim; reorganizations took "+
-		"%d payments back; %d missions closed and %d reclaimed; steps %s", s.steps, s.runs, s.paid, s.deferred, s.redeemed, s.failed, s.unpaid, s.closed,
+	return fmt.Sprintf("%d steps in %d runs: %d payouts paid and %d deferred, %d of them by a redeemed receipt; %d failed because of a reclaim; reorganizations removed "+
+		"%d payments; %d missions closed and %d reclaimed; steps %s", s.steps, s.runs, s.paid, s.deferred, s.redeemed, s.failed, s.unpaid, s.closed,
 		s.reclaimed, strings.TrimPrefix(fmt.Sprint(s.byAction), "map"))
 }

@@ -33,13 +33,13 @@ const (
 	problemsRepeat   = 30 * time.Second // stored problems expire later than this
 )
 
-// publicProblems are the alarms of the sender that delay payouts, as contributors and creators see
-// them.
+// publicProblems has the texts that contributors and creators see for alarms of the sender that
+// delay payouts.
 var publicProblems = map[string]string{
-	sender.AlarmBalanceLow:  "The account that pays the fees of the service has too little; its operator was notified.",
-	sender.AlarmAtCap:       "The network asks for a higher fee than the service pays; it waits for a lower one.",
-	sender.AlarmSignerFails: "The service cannot sign transactions now; its operator was notified.",
-	sender.AlarmStuck:       "Transactions of the service are not mined; its operator was notified.",
+	sender.AlarmBalanceLow:  "The account that pays the service's transaction fees has too little; the operator was notified.",
+	sender.AlarmAtCap:       "The network requires a higher fee than the service pays; the service waits for a lower fee.",
+	sender.AlarmSignerFails: "The service cannot sign transactions now; the operator was notified.",
+	sender.AlarmStuck:       "Transactions of the service are not mined; the operator was notified.",
 }
 
 // sendAndReport sends transactions, and stores the problems of the sender for the other processes.
@@ -52,7 +52,8 @@ func (w *chainWork) sendAndReport(ctx context.Context, lease store.Lease) error 
 	return w.sender.Run(ctx, lease)
 }
 
-// reportProblems stores the problems of the sender when they change, and again while there are any.
+// reportProblems stores the problems of the sender when they change, and repeats it while there are
+// any.
 func (w *chainWork) reportProblems(ctx context.Context) {
 	ticker := time.NewTicker(problemsInterval)
 	defer ticker.Stop()
@@ -79,7 +80,7 @@ func (w *chainWork) reportProblems(ctx context.Context) {
 	}
 }
 
-// payoutHealth is the health of payouts.
+// payoutHealth returns the health of payouts.
 func (w *chainWork) payoutHealth(ctx context.Context) string {
 	if halted, err := w.ledger.PayoutsHalted(ctx); err == nil && halted {
 		return "halted"
@@ -90,20 +91,20 @@ func (w *chainWork) payoutHealth(ctx context.Context) string {
 	return "ok"
 }
 
-// payoutFigures are the metrics about payouts. Open payouts come from the database, in every process;
-// events are counted by the process that caused them.
+// payoutFigures collects the metrics about payouts. Every process exports the open payouts, from
+// the database; events are counted by the process that caused them.
 type payoutFigures struct{ *chainWork }
 
 var (
-	payoutsOpen     = figure("payouts", "Payouts in the statuses that do not last, counted up to 10000.", "status")
-	payoutsOldest   = figure("payout_oldest_seconds", "Age of the oldest payout that is queued or sent; 0 when there is none.")
+	payoutsOpen     = figure("payouts", "Payouts that are not paid or deferred, counted up to 10000.", "status")
+	payoutsOldest   = figure("payout_oldest_seconds", "Age of the oldest payout that is queued or sent; 0 without one.")
 	payoutsHalted   = figure("payouts_halted", "1 while an operator has halted payouts.")
-	payoutsTotal    = figure("payouts_total", "Payouts by what became of them through this process: sent, paid, deferred, set_aside or retried.", "event")
-	settlementTotal = figure("settlements_total", "Settlements by what became of them through this process: started, ended, undone or shrunk.", "event")
-	closingsTotal   = figure("closings_total", "Missions that this process began to close because everything accepted is paid.")
+	payoutsTotal    = figure("payouts_total", "Events of payouts in this process: sent, paid, deferred, set_aside or retried.", "event")
+	settlementTotal = figure("settlements_total", "Events of settlements in this process: started, ended, undone or shrunk.", "event")
+	closingsTotal   = figure("closings_total", "Missions that this process started to close because every accepted submission is paid.")
 )
 
-// payoutEvents are the series of the counters, by step.
+// payoutEvents maps steps to the series of the counters.
 var payoutEvents = map[app.PayoutStep]struct {
 	figure *prometheus.Desc
 	event  string
@@ -114,7 +115,7 @@ var payoutEvents = map[app.PayoutStep]struct {
 	app.PayoutSetAside: {payoutsTotal, "set_aside"}, app.PayoutRetried: {payoutsTotal, "retried"},
 }
 
-// Describe sends nothing: values that cannot be read are left out.
+// Describe sends nothing: values that cannot be read are omitted.
 func (payoutFigures) Describe(chan<- *prometheus.Desc) {}
 
 func (p payoutFigures) Collect(figures chan<- prometheus.Metric) {

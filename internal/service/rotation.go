@@ -15,8 +15,8 @@ import (
 // adoptInterval is the interval of the search for intents of former senders.
 const adoptInterval = 5 * time.Second
 
-// adopt finishes the intents of former senders. It works under their leases, which a process that
-// still has the key does not release, until none of their transactions is open.
+// adopt finishes the intents of former senders. It needs their leases, which a process that still
+// has the key keeps until none of its transactions is open.
 func (w *chainWork) adopt(ctx context.Context) error {
 	if w.sender == nil {
 		return nil
@@ -65,7 +65,7 @@ func (w *chainWork) finish(ctx context.Context, account sortie.Address) {
 	former := sender.NewFormer(w.senderConfig, account)
 	leased := leases.Holder{Leases: w.store, Name: sender.LeaseName(w.chainID, account), ID: w.holder.id, TTL: w.holder.ttl, Logger: w.log}
 	err := leased.Run(ctx, func(ctx context.Context, lease store.Lease) error {
-		w.log.Warn("finishing the transactions of a former sender; what it has not sent is sent by the present one", "former", account.String(), "sender", w.account.String())
+		w.log.Warn("finishing the transactions of a former sender; its unsent intents are sent by the current sender", "former", account.String(), "sender", w.account.String())
 		err := former.Run(ctx, lease)
 		if err == nil && ctx.Err() == nil {
 			w.log.Info("the former sender is finished", "former", account.String())

@@ -25,16 +25,17 @@ import (
 	"github.com/sortie-labs/sortie/spec"
 )
 
-// Config configures the service. `serve` makes it from flags, `dev` from its own values.
+// Config configures the service. `serve` fills it from flags, `dev` with fixed values.
 type Config struct {
 	Roles  Roles
 	Listen string
-	// OperationsListen is the address of the metrics: none if empty, the API's if equal to Listen.
-	// With OperationsOptional the service runs without them if the address is taken.
+	// OperationsListen is the address of the metrics. Empty turns them off; the same as Listen
+	// shares the API's listener. With OperationsOptional the service runs without metrics if the
+	// address is in use.
 	OperationsListen   string
 	OperationsOptional bool
 
-	PublicURLs       []string // none: http:// and the Host header, for development only
+	PublicURLs       []string // empty: http:// and the Host header, for development only
 	Database         string
 	RPCURLs          []string
 	Deployment       chain.Deployment
@@ -44,8 +45,8 @@ type Config struct {
 	MaxFeePerGas     *big.Int                  // nil: the sender's default
 	PayoutInterval   time.Duration             // how long payouts of a mission wait for others
 	SolvencyInterval time.Duration             // between solvency checks
-	PayoutCaps       map[sortie.Token]*big.Int // base units an hour; none: no cap
-	MinGasBalance    *big.Int                  // of the sender in wei, below it there is an alarm; nil: no alarm
+	PayoutCaps       map[sortie.Token]*big.Int // base units per hour; without an entry: no cap
+	MinGasBalance    *big.Int                  // of the sender in wei; below it an alarm is raised; nil: no alarm
 	Warnings         []string                  // about this configuration, logged at the start and shown in `sortie chain status`
 	Operators        []sortie.Address
 	OperatorLimits   OperatorLimits
@@ -70,7 +71,7 @@ type Roles struct {
 	Chain  bool // follows the chain and sends transactions while it holds the leases
 }
 
-// AllRoles is a process that does everything.
+// AllRoles are the roles of a process that does all the work.
 var AllRoles = Roles{API: true, Worker: true, Chain: true}
 
 // OperatorLimits are the amounts that an operator may accept within an hour, in base units. A token
@@ -118,8 +119,8 @@ type Service struct {
 	operationsListener net.Listener // nil: the metrics are on the API's listener, or off
 }
 
-// Open checks the configuration and opens everything. If it fails, nothing is left open. Run must
-// follow.
+// Open checks the configuration and opens everything. If it fails, it closes what it opened. Run
+// must follow.
 func Open(ctx context.Context, config Config) (_ *Service, err error) {
 	s := &Service{config: config}
 	limitMemory(config.Logger)
@@ -200,7 +201,7 @@ func (s *Service) jobs() jobs.Work {
 	return work
 }
 
-// BaseURL is the URL of the API on this machine.
+// BaseURL returns the URL of the API on this machine.
 func (s *Service) BaseURL() string {
 	address, err := netip.ParseAddrPort(s.listener.Addr().String())
 	if err == nil && address.Addr().IsUnspecified() { // all addresses, so also this one
@@ -233,8 +234,8 @@ func (s *Service) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// watchDatabase tries to write while the database is unavailable. Without it, a service that a load
-// balancer has taken out would never notice that the database works again.
+// watchDatabase tries to write while the database is unavailable. Without it, a process that a load
+// balancer took out of service would not notice that the database works again.
 func (s *Service) watchDatabase(ctx context.Context) error {
 	ticker := time.NewTicker(databaseProbeInterval)
 	defer ticker.Stop()
@@ -289,7 +290,7 @@ func (s *Service) watchClock(ctx context.Context) error {
 		case <-ticker.C:
 		}
 		position, err := s.store.ChainPosition(ctx, s.config.Deployment.ChainID)
-		if err == nil && position.Head == position.Tip.Number { // an older block says nothing about the time now
+		if err == nil && position.Head == position.Tip.Number { // an older block does not show the current time
 			s.ledger.ObserveBlock(position.Tip.Number, position.Tip.Time)
 		}
 		s.app.Clock() // logs changes

@@ -14,8 +14,8 @@ import (
 	"github.com/sortie-labs/sortie/internal/store"
 )
 
-// prepareSettle makes the transaction that pays a settlement. It simulates the settlement first. If
-// the contract refuses it, it is halved until one payout is left, which fails.
+// prepareSettle makes the transaction that pays a settlement. It simulates the settlement first. A
+// settlement that the contract refuses is halved until one payout is left, which then fails.
 func (w *chainWork) prepareSettle(ctx context.Context, intent store.Intent) (to sortie.Address, data []byte, err error) {
 	call, err := w.payable(ctx, intent)
 	if err != nil {
@@ -30,9 +30,9 @@ func (w *chainWork) prepareSettle(ctx context.Context, intent store.Intent) (to 
 		case chain.Works:
 			return call.Domain.Factory, data, nil
 		case chain.Waits:
-			return to, nil, wait(call, app.PublicProblem("the contract settles nothing now: %s", trial.Reason))
+			return to, nil, wait(call, app.PublicProblem("the contract pays no settlement now: %s", trial.Reason))
 		case chain.Gone:
-			return to, nil, sender.ErrAlreadyDone // its payouts wait; the follower finds out about the mission
+			return to, nil, sender.ErrAlreadyDone // its payouts wait until the follower has read the mission's state
 		}
 		if call, err = w.reduce(ctx, call, intent.Subject, trial); err != nil {
 			return to, nil, err
@@ -41,12 +41,12 @@ func (w *chainWork) prepareSettle(ctx context.Context, intent store.Intent) (to 
 	return to, nil, sender.ErrAlreadyDone // nothing is left to pay, or every payout failed
 }
 
-// maxSettlementWait is how long a settlement that the contract cannot pay now stays open. Only a few
-// settlements of a token are open at a time.
+// maxSettlementWait is how long a settlement that the contract cannot pay now stays open. Only a
+// few settlements of a token are open at a time.
 const maxSettlementWait = 5 * time.Minute
 
-// wait returns why a settlement waits. After maxSettlementWait it ends the settlement, so that payouts
-// of other missions are tried; its own payouts are queued again.
+// wait returns the reason for which a settlement waits. After maxSettlementWait it ends the
+// settlement, so that payouts of other missions are tried; its own payouts are queued again.
 func wait(call app.SettleCall, why error) error {
 	if call.Waited > maxSettlementWait {
 		return sender.ErrAlreadyDone
@@ -54,12 +54,13 @@ func wait(call app.SettleCall, why error) error {
 	return why
 }
 
-// maxFailedTransactions is how many transactions of a settlement may be mined without effect before its
-// last payout fails: each costs gas.
+// maxFailedTransactions is how many transactions of a settlement may be mined without effect before
+// its last payout fails: each costs gas.
 const maxFailedTransactions = 4
 
-// payable returns what a settlement pays now: without slots that the contract has paid, and only as
-// many as fit into the daily cap. It is halved after each transaction that was mined without effect.
+// payable returns the payouts that a settlement pays now. It omits slots that the contract has paid
+// and payouts that exceed the daily cap. It halves the settlement after each transaction that was
+// mined without effect.
 func (w *chainWork) payable(ctx context.Context, intent store.Intent) (app.SettleCall, error) {
 	call, err := w.ledger.SettleCall(ctx, intent.Subject)
 	if err != nil || len(call.Payouts) == 0 {
@@ -74,7 +75,7 @@ func (w *chainWork) payable(ctx context.Context, intent store.Intent) (app.Settl
 		return call, err
 	}
 	if len(call.Payouts) == 1 && noncesOf(intent) >= maxFailedTransactions {
-		reason := fmt.Sprintf("%d transactions that pay it were mined and had no effect", noncesOf(intent))
+		reason := fmt.Sprintf("%d transactions for this payout were mined without effect", noncesOf(intent))
 		if err := w.ledger.SetPayoutAside(ctx, call.Payouts[0], reason); err != nil {
 			return call, err
 		}
@@ -106,7 +107,7 @@ func (w *chainWork) tokenMoves(ctx context.Context, token, factory sortie.Addres
 	return errTokenRefuses
 }
 
-// noncesOf counts the nonces of the present sender that an intent used.
+// noncesOf counts the nonces of the current sender that an intent used.
 func noncesOf(intent store.Intent) int {
 	used := make(map[uint64]bool)
 	for _, attempt := range intent.Attempts {
@@ -117,8 +118,8 @@ func noncesOf(intent store.Intent) int {
 	return len(used)
 }
 
-// withoutPaid leaves out the payouts that the contract has paid: their receipts were redeemed, which
-// the follower has not seen yet. It fails with [chain.ErrAlreadyDone] if the mission is not open.
+// withoutPaid omits the payouts that the contract has paid: their receipts were redeemed, which the
+// follower has not read yet. It fails with [sender.ErrAlreadyDone] if the mission is not open.
 func (w *chainWork) withoutPaid(ctx context.Context, call app.SettleCall, subject string) (app.SettleCall, error) {
 	escrow, err := w.nodes.Escrow(ctx, call.Domain.Factory, call.MissionKey)
 	if err != nil {
@@ -154,9 +155,9 @@ func (w *chainWork) leaveOut(ctx context.Context, call app.SettleCall, subject s
 	return w.ledger.SettleCall(ctx, subject)
 }
 
-var errTokenRefuses = app.PublicProblem("the token refuses every transfer from the contract now, so payments would become deferred credits; it waits until the token is not paused")
+var errTokenRefuses = app.PublicProblem("the token refuses every transfer from the contract now, so payments would become deferred credits; the payout waits until the token is not paused")
 
-var errDailyCap = app.PublicProblem("the contract's daily cap leaves no room; it waits for the next UTC day, or for a higher cap (setDailyCap)")
+var errDailyCap = app.PublicProblem("the contract's daily cap is used up; the payout waits for the next UTC day, or for a higher cap (setDailyCap)")
 
 // roomFor returns how many payouts of the call fit into the daily cap.
 func (w *chainWork) roomFor(ctx context.Context, call app.SettleCall) (int, error) {
@@ -201,8 +202,8 @@ func (w *chainWork) trySettlement(ctx context.Context, call app.SettleCall) (dat
 	return data, trial, err
 }
 
-// reduce removes the refused payment from a settlement, or half of the payments if the refused one is
-// unknown.
+// reduce removes the refused payment from a settlement, or half of the payments if the refused one
+// is unknown.
 func (w *chainWork) reduce(ctx context.Context, call app.SettleCall, subject string, trial chain.Trial) (app.SettleCall, error) {
 	refused := -1
 	if len(call.Payouts) == 1 {

@@ -13,11 +13,12 @@ import (
 const (
 	// solvencyRetry is the interval after a check that could not be completed.
 	solvencyRetry = 15 * time.Second
-	// solvencyTimeout is more than a check of very many missions needs.
+	// solvencyTimeout is longer than a check of very many missions takes.
 	solvencyTimeout = 30 * time.Minute
 )
 
-// checkBooks compares the books with the chain at each interval, while this process holds the lease.
+// checkBooks compares the books with the chain at each interval, while this process holds the
+// lease.
 func (w *chainWork) checkBooks(ctx context.Context, interval time.Duration) error {
 	return w.whileLeased(ctx, fmt.Sprintf("solvency:%d", w.chainID), &w.checking, func(ctx context.Context, _ store.Lease) error {
 		wait := w.untilNextCheck(ctx, interval)

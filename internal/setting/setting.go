@@ -1,11 +1,11 @@
-// Package setting names the settings of the program. A package reports a wrong setting by its name; the
-// command line, which alone knows flags, prints the flag instead.
+// Package setting names the settings of the program. A package reports a wrong setting by its name.
+// The command line prints the flag instead, because only it knows the flags.
 package setting
 
 // Name is the name of a setting.
 type Name string
 
-// The settings that are checked where they are used.
+// Settings whose values are checked by the packages that use them.
 const (
 	Authorizer       Name = "authorizer"
 	CapServiceToken  Name = "cap of the service token"

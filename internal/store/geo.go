@@ -20,7 +20,7 @@ type NearSlots struct {
 // NearFilter selects a page of missions around a point that take submissions: nearest first, and at
 // the same distance the oldest.
 type NearFilter struct {
-	Lat, Lng    int64            // millionths of a degree
+	Point       mission.MicroDegrees
 	MediaType   sortie.MediaType // empty: any
 	AfterMeters int64            // the last of the previous page, with its number; both 0: from the nearest
 	AfterSeq    int64
@@ -70,7 +70,7 @@ func (r reader) nearest(filter NearFilter, now int64) ([]neighbor, error) {
 	for {
 		radius = min(radius, farthest)
 		page := nearestPage{limit: filter.Limit, after: neighbor{filter.AfterMeters, filter.AfterSeq}, radius: int64(radius)}
-		area := around(filter.Lat, filter.Lng, radius)
+		area := around(filter.Point, radius)
 		for _, span := range area.spans {
 			args := append(make([]any, 0, 4+maxBands), span[0], span[1], now, string(filter.MediaType))
 			for i := range maxBands {
@@ -79,7 +79,7 @@ func (r reader) nearest(filter NearFilter, now int64) ([]neighbor, error) {
 			err := r.each(selectNear, args, func(row scanner) error {
 				var seq, lat, lng int64
 				err := row.Scan(&seq, &lat, &lng)
-				page.add(neighbor{metersBetween(filter.Lat, filter.Lng, lat, lng), seq})
+				page.add(neighbor{metersBetween(filter.Point, mission.MicroDegrees{Lat: lat, Lng: lng}), seq})
 				return err
 			})
 			if err != nil {
@@ -156,20 +156,20 @@ type surroundings struct {
 	spans               [][2]int64 // of longitude; two where the circle crosses the 180th meridian
 }
 
-func around(lat, lng int64, meters float64) surroundings {
+func around(point mission.MicroDegrees, meters float64) surroundings {
 	// Slightly larger than the circle: distances are rounded to meters, and coordinates to a tenth
 	// of one.
 	angle := (meters + 2) / mission.EarthRadius
 	reach := int64(angle/microDegree) + 1
-	south, north := lat-reach, lat+reach
+	south, north := point.Lat-reach, point.Lat+reach
 	s := surroundings{firstBand: latBand(max(south, -quarterTurn)), lastBand: latBand(min(north, quarterTurn))}
-	width := math.Sin(angle) / math.Cos(float64(lat)*microDegree)
+	width := math.Sin(angle) / math.Cos(float64(point.Lat)*microDegree)
 	if south <= -quarterTurn || north >= quarterTurn || width >= 1 {
 		s.spans = [][2]int64{{-halfTurn, halfTurn}} // it contains a pole
 		return s
 	}
 	reach = int64(math.Asin(width)/microDegree) + 1
-	west, east := lng-reach, lng+reach
+	west, east := point.Lng-reach, point.Lng+reach
 	switch {
 	case west <= -halfTurn: // that meridian is both -180 and 180 degrees
 		s.spans = [][2]int64{{-halfTurn, east}, {west + 2*halfTurn, halfTurn}}
@@ -181,9 +181,9 @@ func around(lat, lng int64, meters float64) surroundings {
 	return s
 }
 
-// metersBetween is the distance of two points in millionths of degrees.
-func metersBetween(lat1, lng1, lat2, lng2 int64) int64 {
-	return int64(math.Round(mission.Distance(float64(lat1)/1e6, float64(lng1)/1e6, float64(lat2)/1e6, float64(lng2)/1e6)))
+// metersBetween returns the distance of two points in whole meters.
+func metersBetween(a, b mission.MicroDegrees) int64 {
+	return int64(math.Round(mission.Distance(a, b)))
 }
 
 var (

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/mission"
 )
 
 // Slots is a published mission: how many submissions it takes, and how many slots are taken.
@@ -24,7 +25,7 @@ type Slots struct {
 	Paid, Deferred, Failed       int  // payouts, of the finals
 	Closing                      bool // the service is closing it
 	MediaType                    sortie.MediaType
-	Lat, Lng                     *int64 // millionths of a degree; nil: anywhere
+	Place                        *mission.MicroDegrees // nil: anywhere
 	OpensAt, EndsAt, PublishedAt time.Time
 	ClosedAt, CompletedAt        *time.Time
 	Summary                      json.RawMessage // the mission as deliverables show it
@@ -64,9 +65,9 @@ type OpenFilter struct {
 // has slots, nothing changes.
 func (tx *Tx) PublishSlots(slots Slots) error {
 	var lat, lng, band sql.NullInt64
-	if slots.Lat != nil && slots.Lng != nil {
-		lat, lng = sql.NullInt64{Int64: *slots.Lat, Valid: true}, sql.NullInt64{Int64: *slots.Lng, Valid: true}
-		band = sql.NullInt64{Int64: latBand(*slots.Lat), Valid: true}
+	if place := slots.Place; place != nil {
+		lat, lng = sql.NullInt64{Int64: place.Lat, Valid: true}, sql.NullInt64{Int64: place.Lng, Valid: true}
+		band = sql.NullInt64{Int64: latBand(place.Lat), Valid: true}
 	}
 	_, err := tx.exec(insertSlots, slots.DraftID, slots.MissionID, hexAddress(slots.Creator), slots.Target,
 		slots.PerContributor, string(slots.Token), string(slots.MediaType), lat, lng, band, slots.OpensAt.UnixMicro(), slots.EndsAt.UnixMicro(),
@@ -396,7 +397,7 @@ func scanSlots(row scanner) (Slots, error) {
 	slots.Target, slots.PerContributor = int(target), int(each)
 	slots.Reserved, slots.Accepted, slots.Finals = int(reserved), int(taken), int(finals)
 	if lat.Valid && lng.Valid {
-		slots.Lat, slots.Lng = &lat.Int64, &lng.Int64
+		slots.Place = &mission.MicroDegrees{Lat: lat.Int64, Lng: lng.Int64}
 	}
 	slots.OpensAt, slots.EndsAt, slots.PublishedAt = microTime(opensAt), microTime(endsAt), microTime(publishedAt)
 	slots.ClosedAt, slots.CompletedAt, slots.Summary = optionalTime(closedAt), optionalTime(completedAt), summary

@@ -16,10 +16,9 @@ import (
 
 func testSlotsAsWritten(t *testing.T, url string) {
 	db := open(t, url, Options{})
-	lat, lng := int64(-12_000_001), int64(180_000_000)
 	var want Slots
 	slots := publish(t, db, func(s *Slots) {
-		s.PerContributor, s.MediaType, s.Lat, s.Lng = 3, sortie.MediaVideo, &lat, &lng
+		s.PerContributor, s.MediaType, s.Place = 3, sortie.MediaVideo, &mission.MicroDegrees{Lat: -12_000_001, Lng: 180_000_000}
 		s.OpensAt = s.PublishedAt.Add(time.Minute)
 		want = *s
 	})
@@ -148,7 +147,7 @@ func testSlotsNear(t *testing.T, url string) {
 		lng := center[1] + int64(spread*random.NormFloat64())
 		lng = (lng+540_000_000)%360_000_000 - 180_000_000
 		slots := publish(t, db, func(s *Slots) {
-			s.Lat, s.Lng = &lat, &lng
+			s.Place = &mission.MicroDegrees{Lat: lat, Lng: lng}
 			if i%5 == 0 {
 				s.MediaType = sortie.MediaVideo
 			}
@@ -162,7 +161,7 @@ func testSlotsNear(t *testing.T, url string) {
 		var want []neighbor
 		for _, p := range places {
 			if meters := chord(center[0], center[1], p.lat, p.lng); meters <= farthest {
-				want = append(want, neighbor{metersBetween(center[0], center[1], p.lat, p.lng), p.seq})
+				want = append(want, neighbor{metersBetween(mission.MicroDegrees{Lat: center[0], Lng: center[1]}, mission.MicroDegrees{Lat: p.lat, Lng: p.lng}), p.seq})
 				if math.Abs(meters-float64(want[len(want)-1].meters)) > 1 {
 					t.Errorf("%v is %f meters from %v by one formula and %d by the other", p, meters, center, want[len(want)-1].meters)
 				}
@@ -170,7 +169,7 @@ func testSlotsNear(t *testing.T, url string) {
 		}
 		slices.SortFunc(want, neighbor.compare)
 		var got []neighbor
-		for filter := (NearFilter{Lat: center[0], Lng: center[1], MediaType: sortie.MediaPhoto, Limit: 7}); ; {
+		for filter := (NearFilter{Point: mission.MicroDegrees{Lat: center[0], Lng: center[1]}, MediaType: sortie.MediaPhoto, Limit: 7}); ; {
 			page, err := db.SlotsNear(context.Background(), filter)
 			if err != nil {
 				t.Fatal(err)
@@ -210,7 +209,7 @@ func TestLatBands(t *testing.T) {
 		}
 	}
 	for _, lat := range []int64{0, 49_999, -1, 52_520_008, 89_000_001, -89_999_999} {
-		if area := around(lat, 0, farthest); area.lastBand-area.firstBand >= maxBands {
+		if area := around(mission.MicroDegrees{Lat: lat, Lng: 0}, farthest); area.lastBand-area.firstBand >= maxBands {
 			t.Errorf("strips around latitude %d: got %d, want at most %d", lat, area.lastBand-area.firstBand+1, maxBands)
 		}
 	}

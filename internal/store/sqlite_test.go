@@ -78,8 +78,8 @@ func TestOpenSaysWhatToDo(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, test := range []struct{ url, say string }{
-		{"", "--database must be"},
-		{"mysql://root:hunter2@localhost/x", "--database must be"},
+		{"", "database: want sqlite:PATH or postgres:"},
+		{"mysql://root:hunter2@localhost/x", "database: want sqlite:PATH or postgres:"},
 		{"sqlite:", "sqlite:PATH"},
 		{"sqlite::memory:", "sqlite:PATH"},
 		{"sqlite:" + directory + "/x.db?_pragma=synchronous(off)", "sqlite:PATH"},

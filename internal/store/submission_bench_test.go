@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/mission"
 )
 
 const benchmarkRows = 100_000
@@ -119,12 +120,12 @@ func BenchmarkSlotsNear(b *testing.B) {
 				lat, lng := int64(52_520_008+50_000*rand.NormFloat64()), int64(13_404_954+80_000*rand.NormFloat64())
 				return tx.PublishSlots(Slots{
 					DraftID: draft.ID, MissionID: draft.MissionID, Creator: alice, Target: 1, PerContributor: 1, MediaType: sortie.MediaPhoto,
-					Lat: &lat, Lng: &lng, OpensAt: now.Add(-time.Hour), EndsAt: now.Add(time.Hour), PublishedAt: now, Summary: []byte("{}"),
+					Place: &mission.MicroDegrees{Lat: lat, Lng: lng}, OpensAt: now.Add(-time.Hour), EndsAt: now.Add(time.Hour), PublishedAt: now, Summary: []byte("{}"),
 				})
 			})
 			b.ReportAllocs()
 			for b.Loop() {
-				found, err := db.SlotsNear(context.Background(), NearFilter{Lat: 52_520_008, Lng: 13_404_954, Limit: 20})
+				found, err := db.SlotsNear(context.Background(), NearFilter{Point: mission.MicroDegrees{Lat: 52_520_008, Lng: 13_404_954}, Limit: 20})
 				if err != nil || len(found) != 20 {
 					b.Fatalf("open missions: got %d, error %v; want a full page", len(found), err)
 				}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/mission"
 )
 
 const selectSubmissions = `SELECT s.submission_id, s.seq, s.status, s.draft_id, s.served_hash, s.served_type, s.served_size,
@@ -113,7 +114,9 @@ func (r *submissionRow) media() (*SubmissionMedia, error) {
 		m.Perceptual = &perceptual
 	}
 	if r.fileLat.Valid && r.fileLng.Valid {
-		m.Lat, m.Lng = &r.fileLat.Float64, &r.fileLng.Float64
+		if place, ok := mission.MicroDegreesOf(r.fileLat.Float64, r.fileLng.Float64); ok {
+			m.Place = &place
+		}
 	}
 	return m, errors.Join(parseOptionalHash(&m.ServedHash, r.servedHash), parseOptionalHash(&m.ThumbnailHash, r.thumbnailHash))
 }

@@ -78,9 +78,14 @@ func (tx *Tx) RecordMedia(was Submission, media *SubmissionMedia, problem *Media
 	if problem != nil {
 		code, message = sql.NullString{String: problem.Code, Valid: true}, sql.NullString{String: problem.Message, Valid: true}
 	}
+	var lat, lng sql.NullFloat64 // degrees
+	if media.Place != nil {
+		lat.Valid, lng.Valid = true, true
+		lat.Float64, lng.Float64 = media.Place.Degrees()
+	}
 	err := tx.changeSubmission("record media of", was, recordMedia, string(media.Kind), media.ServedHash.String(), media.ServedType,
 		media.ServedSize, nullableHash(media.ThumbnailHash), media.Width, media.Height, media.Duration.Milliseconds(), media.Keyframes,
-		perceptual, nullableTime(media.CapturedAt), media.ZoneUnknown, nullableFloat(media.Lat), nullableFloat(media.Lng), code, message)
+		perceptual, nullableTime(media.CapturedAt), media.ZoneUnknown, lat, lng, code, message)
 	if err == nil && media.Perceptual != nil {
 		err = tx.indexPerceptual(was.ID, *media.Perceptual)
 	}
@@ -254,13 +259,6 @@ func (tx *Tx) changeSubmission(what string, was Submission, statement string, ar
 		return fmt.Errorf("%s submission %s: %w", what, was.ID, err)
 	}
 	return nil
-}
-
-func nullableFloat(value *float64) sql.NullFloat64 {
-	if value == nil {
-		return sql.NullFloat64{}
-	}
-	return sql.NullFloat64{Float64: *value, Valid: true}
 }
 
 const (

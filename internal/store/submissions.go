@@ -87,10 +87,10 @@ type SubmissionMedia struct {
 	Width, Height int
 	Duration      time.Duration // to the millisecond
 	Keyframes     int
-	Perceptual    *uint64    // nil: no perceptual hash
-	CapturedAt    *time.Time // from the file's metadata
-	ZoneUnknown   bool       // CapturedAt is the wall clock of an unknown zone
-	Lat, Lng      *float64   // degrees, from the file's metadata
+	Perceptual    *uint64               // nil: no perceptual hash
+	CapturedAt    *time.Time            // from the file's metadata
+	ZoneUnknown   bool                  // CapturedAt is the wall clock of an unknown zone
+	Place         *mission.MicroDegrees // from the file's metadata
 }
 
 // MediaProblem is why an uploaded file cannot be used.

@@ -198,11 +198,11 @@ func testSubmissionLife(t *testing.T, url string) {
 	}
 	checkStored(t, db, want)
 
-	hash, perceptual, lat, lng := drawHash(), ^uint64(5), -12.5, 179.99
+	hash, perceptual := drawHash(), ^uint64(5)
 	captured := now.Add(-time.Hour)
 	media := &SubmissionMedia{
 		Kind: sortie.MediaVideo, ServedHash: drawHash(), ServedType: "video/mp4", ServedSize: 1 << 29, ThumbnailHash: drawHash(), Width: 1, Height: 2,
-		Duration: 1500 * time.Millisecond, Keyframes: 3, Perceptual: &perceptual, CapturedAt: &captured, ZoneUnknown: true, Lat: &lat, Lng: &lng,
+		Duration: 1500 * time.Millisecond, Keyframes: 3, Perceptual: &perceptual, CapturedAt: &captured, ZoneUnknown: true, Place: &mission.MicroDegrees{Lat: -12_500_000, Lng: 179_990_001},
 	}
 	stored, err = upload(db, stored, hash, media)
 	want.UploadedAt, want.UploadedHash, want.Media, want.Version = &now, hash, media, 3

@@ -211,7 +211,7 @@ func filePlaceAgrees(in Input) (bool, string) {
 	if in.Media.Place == nil {
 		return true, "the file has no place"
 	}
-	away := distance(*in.Media.Place, placeOf(in.Location.Lat, in.Location.Lng))
+	away := distance(in.Media.Place, placeOf(in.Location.Lat, in.Location.Lng))
 	if !(away <= placeSlack+number(in.Location.AccuracyMeters)) {
 		return false, fmt.Sprintf("the place in the file is %.0f m from the declared one", away)
 	}

@@ -8,10 +8,23 @@ import (
 	"github.com/sortie-labs/sortie/internal/mission"
 )
 
-// distance is the distance of two places in meters.
-func distance(a, b Place) float64 { return mission.Distance(a.Lat, a.Lng, b.Lat, b.Lng) }
+// distance returns the meters between two places. It is NaN if one of them is nil, so that every
+// comparison and thus every check fails.
+func distance(a, b *mission.MicroDegrees) float64 {
+	if a == nil || b == nil {
+		return math.NaN()
+	}
+	return mission.Distance(*a, *b)
+}
 
-func placeOf(lat, lng json.Number) Place { return Place{Lat: number(lat), Lng: number(lng)} }
+// placeOf returns nil for text that is not a place.
+func placeOf(lat, lng json.Number) *mission.MicroDegrees {
+	place, err := mission.ParseMicroDegrees(lat, lng)
+	if err != nil {
+		return nil
+	}
+	return &place
+}
 
 // number is NaN for text that is not a finite number: every comparison with it is false, so no
 // check passes.

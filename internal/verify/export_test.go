@@ -1,8 +1,5 @@
 package verify
 
-// Distance is in meters.
-var Distance = distance
-
 // PlainLine is plainLine.
 var PlainLine = plainLine
 

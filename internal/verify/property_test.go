@@ -2,7 +2,6 @@ package verify_test
 
 import (
 	"encoding/json"
-	"math"
 	"slices"
 	"strconv"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sortie-labs/sortie"
+	"github.com/sortie-labs/sortie/internal/mission"
 	"github.com/sortie-labs/sortie/internal/verify"
 )
 
@@ -28,7 +28,7 @@ var faults = []struct {
 	{"near_duplicate", false, func(in *verify.Input) { in.NearDuplicate = "sub_alike" }},
 	{"area", true, func(in *verify.Input) { in.Location.AccuracyMeters = "51" }},
 	{"captured_in_window", true, func(in *verify.Input) { in.UploadedAt = in.CapturedAt.Add(-time.Hour) }},
-	{"file_place_agrees", false, onMedia(func(m *verify.Media) { m.Place = &verify.Place{} })},
+	{"file_place_agrees", false, onMedia(func(m *verify.Media) { m.Place = &mission.MicroDegrees{} })},
 	{"file_time_agrees", false, onMedia(func(m *verify.Media) { m.CapturedAt = &time.Time{} })},
 }
 
@@ -100,7 +100,7 @@ func TestAnySubmissionGetsAVerdict(t *testing.T) {
 		}
 		if rapid.Bool().Draw(t, "the file speaks") {
 			at := moment.Draw(t, "file time")
-			in.Media.CapturedAt, in.Media.Place = &at, &verify.Place{Lat: rapid.Float64().Draw(t, "file lat"), Lng: rapid.Float64().Draw(t, "file lng")}
+			in.Media.CapturedAt, in.Media.Place = &at, &mission.MicroDegrees{Lat: rapid.Int64().Draw(t, "file lat"), Lng: rapid.Int64().Draw(t, "file lng")}
 		}
 		got := decide(t, verify.Auto, in)
 		isAccepted, passed := got.Status == sortie.SubmissionAccepted, failed(got) == nil
@@ -124,41 +124,4 @@ func indexes(n int) []int {
 		all[i] = i
 	}
 	return all
-}
-
-// The great-circle distance is compared with another formula, and with the laws of a metric.
-func TestDistance(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		place := rapid.Custom(func(t *rapid.T) verify.Place {
-			return verify.Place{Lat: rapid.Float64Range(-90, 90).Draw(t, "lat"), Lng: rapid.Float64Range(-180, 180).Draw(t, "lng")}
-		})
-		a, b, c := place.Draw(t, "a"), place.Draw(t, "b"), place.Draw(t, "c")
-		got := verify.Distance(a, b)
-		if want := chordDistance(a, b); math.Abs(got-want) > 0.5 {
-			t.Fatalf("%v m, by the chord %v m", got, want)
-		}
-		switch {
-		case verify.Distance(a, a) != 0, math.Abs(verify.Distance(b, a)-got) > 1e-6:
-			t.Fatalf("from here to here %v m, and back from there %v m", verify.Distance(a, a), verify.Distance(b, a))
-		case got > verify.Distance(a, c)+verify.Distance(c, b)+0.5:
-			t.Fatalf("%v m is farther than by way of a third place", got)
-		}
-	})
-}
-
-// chordDistance uses the angle between the two places at the center of the earth.
-func chordDistance(a, b verify.Place) float64 {
-	x, y := onSphere(a), onSphere(b)
-	var chord, sum float64
-	for i := range x {
-		chord += (x[i] - y[i]) * (x[i] - y[i])
-		sum += (x[i] + y[i]) * (x[i] + y[i])
-	}
-	return 6_371_008.8 * 2 * math.Atan2(math.Sqrt(chord), math.Sqrt(sum))
-}
-
-func onSphere(p verify.Place) [3]float64 {
-	lat, lng := p.Lat*math.Pi/180, p.Lng*math.Pi/180
-	return [3]float64{math.Cos(lat) * math.Cos(lng), math.Cos(lat) * math.Sin(lng), math.Sin(lat)}
 }

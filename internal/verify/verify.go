@@ -44,13 +44,10 @@ type Media struct {
 	Kind          sortie.MediaType
 	Width, Height int // as shown
 	Duration      time.Duration
-	CapturedAt    *time.Time // by the file's metadata; nil when it has none
-	ZoneUnknown   bool       // CapturedAt is local time in an unknown zone, as if it were UTC
-	Place         *Place     // by the file's metadata
+	CapturedAt    *time.Time            // by the file's metadata; nil when it has none
+	ZoneUnknown   bool                  // CapturedAt is local time in an unknown zone, as if it were UTC
+	Place         *mission.MicroDegrees // by the file's metadata
 }
-
-// Place is a point on the earth in degrees.
-type Place struct{ Lat, Lng float64 }
 
 // Problem is why a file was refused or is in doubt. The contributor reads the message.
 type Problem struct{ Code, Message string }

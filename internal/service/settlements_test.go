@@ -13,46 +13,46 @@ import (
 	"github.com/sortie-labs/sortie/internal/devnet"
 )
 
-// Missions whose reward is above the contract's daily cap cannot be paid. They do not keep others
-// of their token from being paid.
+// Missions whose reward is above the contract's daily cap cannot be paid. They must not delay other
+// payouts of their token.
 func TestRewardsAboveTheDailyCapHoldUpNoOthers(t *testing.T) {
 	t.Parallel()
 	c := startMoneyChain(t)
 	s := openMoneyService(t, c, "sqlite:"+t.TempDir()+"/sortie.db", t.TempDir())
 	defer s.stop()
 	s.capUSDC(big.NewInt(10_000_000))
-	var greedy []string
+	var large []string
 	for i := range 4 {
-		greedy = append(greedy, s.accepted(s.published("1000", 1), moneyContributors[i])[0])
+		large = append(large, s.accepted(s.published("1000", 1), moneyContributors[i])[0])
 	}
-	modest := s.accepted(s.published("2.5", 1), moneyContributors[5])[0]
-	const patience = time.Hour
-	s.run(patience)
-	payout, err := s.store.PayoutOf(s.ctx, modest)
+	small := s.accepted(s.published("2.5", 1), moneyContributors[5])[0]
+	const period = time.Hour
+	s.run(period)
+	payout, err := s.store.PayoutOf(s.ctx, small)
 	s.must(err)
 	if payout.Status != sortie.PayoutPaid {
-		t.Errorf("the payout of 2.5 USDC is %s after %s, want paid: the cap of 10 USDC has room for it", payout.Status, patience)
+		t.Errorf("payout of 2.5 USDC below a cap of 10 USDC: got %s after %s, want paid", payout.Status, period)
 	}
-	for _, id := range greedy {
+	for _, id := range large {
 		payout, err := s.store.PayoutOf(s.ctx, id)
 		s.must(err)
 		if payout.Status != sortie.PayoutQueued {
-			t.Errorf("a payout of 1000 USDC is %s, want queued", payout.Status)
+			t.Errorf("payout of 1000 USDC above the cap: got %s, want queued", payout.Status)
 		}
 	}
 	s.capUSDC(maxUint256)
-	s.run(patience / 3)
-	for _, id := range greedy {
+	s.run(period / 3)
+	for _, id := range large {
 		payout, err := s.store.PayoutOf(s.ctx, id)
 		s.must(err)
 		if payout.Status != sortie.PayoutPaid {
-			t.Errorf("a payout of 1000 USDC is %s when the cap is raised, want paid", payout.Status)
+			t.Errorf("payout of 1000 USDC after the cap was raised: got %s, want paid", payout.Status)
 		}
 	}
 }
 
-// A day whose cap leaves room for few payouts of a mission says nothing about the size of its
-// settlements.
+// A settlement that the daily cap made smaller must not make later settlements of its mission
+// smaller.
 func TestTheDailyCapDoesNotMakeLaterSettlementsSmall(t *testing.T) {
 	t.Parallel()
 	c := startMoneyChain(t)
@@ -69,12 +69,12 @@ func TestTheDailyCapDoesNotMakeLaterSettlementsSmall(t *testing.T) {
 		payout, err := s.store.PayoutOf(s.ctx, id)
 		s.must(err)
 		if payout.Status != sortie.PayoutPaid {
-			t.Errorf("a payout is %s, want paid", payout.Status)
+			t.Errorf("payout of %s: got %s, want paid", id, payout.Status)
 		}
 		settlements[payout.Settlement]++
 	}
 	if len(settlements) != 2 {
-		t.Errorf("payouts by settlement: %v, want one that had room below the cap, and the other three together", settlements)
+		t.Errorf("payouts by settlement: got %v, want one below the cap and the other three in a second settlement", settlements)
 	}
 }
 
@@ -84,7 +84,7 @@ func (s *moneyService) capUSDC(limit *big.Int) {
 		factoryBinding.PackSetDailyCap(common.Address(s.chain.deployment.USDC), limit))
 }
 
-// published is a mission in USDC that takes submissions.
+// published creates a mission in USDC that takes submissions.
 func (s *moneyService) published(reward string, target int) moneyDraft {
 	s.t.Helper()
 	creator := devnet.WalletByRole(devnet.RoleCreator).Address
@@ -103,7 +103,8 @@ func (s *moneyService) published(reward string, target int) moneyDraft {
 	return moneyDraft{view.DraftID, view.MissionID, creator}
 }
 
-// accepted are final acceptances of contributors.
+// accepted submits and accepts a file of each contributor and waits until the acceptances are
+// final.
 func (s *moneyService) accepted(mission moneyDraft, contributors ...sortie.Address) (ids []string) {
 	s.t.Helper()
 	for _, contributor := range contributors {
@@ -117,7 +118,7 @@ func (s *moneyService) accepted(mission moneyDraft, contributors ...sortie.Addre
 	return ids
 }
 
-// run lets the service and the chain work for some time.
+// run runs the service and the chain for the given time.
 func (s *moneyService) run(lasting time.Duration) {
 	s.t.Helper()
 	for begin := s.clock(); s.clock().Sub(begin) < lasting; {

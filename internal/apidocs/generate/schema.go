@@ -1,4 +1,4 @@
-package apidocs
+package main
 
 import (
 	"html"
