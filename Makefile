@@ -18,6 +18,7 @@ dev: build ## Run the whole product on this machine: API, chain, contracts, fund
 
 .PHONY: build
 build: ## Build bin/sortie
+	@test -e bin/sortie || echo "build: the first build fetches and compiles all dependencies, which takes minutes" >&2
 	@go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/sortie ./cmd/sortie
 
 .PHONY: test

@@ -21,6 +21,17 @@ func IsFunded(ctx context.Context, node Reader, factoryAddress sortie.Address, m
 	return mission.Creator != common.Address{}, nil
 }
 
+// BalanceError reports an account that holds less of a token than it has to pay, in base units.
+type BalanceError struct {
+	Account      sortie.Address
+	Holds, Needs *big.Int
+}
+
+// Error names the account and both amounts.
+func (e *BalanceError) Error() string {
+	return fmt.Sprintf("%s holds %s base units of the token and %s are needed: send it more first", e.Account, e.Holds, e.Needs)
+}
+
 // ApproveExactly sets the allowance of the spender to the amount if it is lower, and waits until
 // that is mined. It returns the approval, nil if none was needed. It never approves more than the
 // amount, because the rest would stay approved.
@@ -32,7 +43,7 @@ func ApproveExactly(ctx context.Context, account *Account, token, spender sortie
 		return nil, fmt.Errorf("read the balance of %s: %w", account.Address(), err)
 	}
 	if balance.Cmp(amount) < 0 {
-		return nil, fmt.Errorf("%s holds %s base units of the token and %s are needed: send it more first", account.Address(), balance, amount)
+		return nil, &BalanceError{Account: account.Address(), Holds: balance, Needs: amount}
 	}
 	allowance, err := ask(ctx, account.backend, token, erc20.PackAllowance(owner, common.Address(spender)), erc20.UnpackAllowance)
 	if err != nil {

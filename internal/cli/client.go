@@ -58,7 +58,10 @@ func (o *clientOptions) signer(ctx context.Context) (funding.Signer, error) {
 			given++
 		}
 	}
-	if given != 1 {
+	if given > 1 {
+		return nil, UsageError("more than one wallet: give only one of --keystore, --signer-command and --wallet")
+	}
+	if given == 0 {
 		return nil, UsageError("no wallet: give one of --keystore FILE, --signer-command PROGRAM or, with sortie dev, --wallet %s", cmp.Or(o.devExample, "creator"))
 	}
 	reference := "command:" + o.signerCommand
@@ -83,11 +86,11 @@ func (o *clientOptions) developmentSigner() (funding.Signer, error) {
 	wallets := devnet.UserWallets()
 	i := slices.IndexFunc(wallets, func(w devnet.Wallet) bool { return string(w.Role) == o.devWallet })
 	if i < 0 {
-		var roles []devnet.Role
+		var roles []string
 		for _, wallet := range wallets {
-			roles = append(roles, wallet.Role)
+			roles = append(roles, string(wallet.Role))
 		}
-		return nil, UsageError("--wallet %q: want one of %v", o.devWallet, roles)
+		return nil, UsageError("--wallet %q: want one of %s", o.devWallet, strings.Join(roles, ", "))
 	}
 	secret, err := devnet.Key(devnet.DefaultChainID, int(wallets[i].Index))
 	if err != nil {
@@ -147,7 +150,7 @@ func request[T any](cmd *cobra.Command, client *clientOptions, send func(context
 func (o *clientOptions) requestError(err error) error {
 	var unreachable *url.Error
 	if errors.As(err, &unreachable) && !errors.Is(err, context.Canceled) {
-		return Failed(ExitServer, fmt.Errorf("%s cannot be reached: %w; check that the service is running", o.url, unreachable.Err))
+		return Failed(ExitServer, fmt.Errorf("%s cannot be reached: %w; check that the service is running (sortie dev starts one), or give its address with --url", o.url, unreachable.Err))
 	}
 	return err
 }

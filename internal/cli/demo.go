@@ -96,7 +96,7 @@ func runDemo(cmd *cobra.Command, start StartDev, dir string) (err error) {
 		d.result.Deliverables = filepath.Join(d.dir, demoDeliverables)
 	}
 	return show(cmd, d.result, func(w io.Writer) {
-		fmt.Fprintf(w, "\nFrom nothing to a paid contributor in %.1f s. Try it yourself: %s dev\n", d.result.Seconds, programName())
+		fmt.Fprintf(w, "\nFrom nothing to a paid contributor and a closed mission in %.1f s. Try it yourself: %s dev\n", d.result.Seconds, programName())
 	})
 }
 
@@ -255,7 +255,7 @@ func (d *demo) submit(ctx context.Context) error {
 		return err
 	}
 	d.result.SubmissionID = submitted.SubmissionID
-	d.record("contributor1: submit     -> %s is %s: %s", submitted.SubmissionID, submitted.Status, formatChecks(submitted.Checks))
+	d.record("contributor1: submit     -> %s is %s; checks: %s", submitted.SubmissionID, submitted.Status, formatChecks(submitted.Checks))
 	return nil
 }
 

@@ -19,16 +19,16 @@ func newEarningsCmd() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return request(cmd, client, func(ctx context.Context, api *sortie.Client) (sortie.Earnings, error) {
 				return api.Earnings(ctx)
-			}, showEarnings)
+			}, func(w io.Writer, earnings sortie.Earnings) { showEarnings(w, client, earnings) })
 		},
 	}
 	client.register(cmd)
 	return cmd
 }
 
-func showEarnings(w io.Writer, earnings sortie.Earnings) {
+func showEarnings(w io.Writer, client *clientOptions, earnings sortie.Earnings) {
 	if len(earnings.Tokens) == 0 {
-		fmt.Fprintf(w, "No acceptance is final yet. Open missions: %s missions\n", programName())
+		fmt.Fprintf(w, "No acceptance of yours is final yet.\nNext: %s\n", client.suggest("submissions mine"))
 		return
 	}
 	table := newTable(w)

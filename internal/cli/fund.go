@@ -99,7 +99,7 @@ func runFund(cmd *cobra.Command, client *clientOptions, options fundOptions, id 
 		if exit := (*exitError)(nil); errors.As(err, &exit) {
 			return err
 		}
-		return Failed(ExitChain, err)
+		return Failed(ExitChain, balanceError(err, status.NormalizedMission.Reward.Token))
 	}
 	hintFunding(cmd.Context(), api, result)
 	return show(cmd, result, func(w io.Writer) {
@@ -107,6 +107,17 @@ func runFund(cmd *cobra.Command, client *clientOptions, options fundOptions, id 
 		fmt.Fprintf(w, "\nAn operator reviews the mission when the funding is confirmed. An approved mission is published when the funding is final.\n")
 		fmt.Fprintf(w, "Next: %s\n", client.suggest("mission status %s --watch", result.DraftID))
 	})
+}
+
+// balanceError states a balance that is too small in whole tokens.
+func balanceError(err error, token sortie.Token) error {
+	var small *chain.BalanceError
+	if !errors.As(err, &small) {
+		return err
+	}
+	whole := func(units *big.Int) string { return sortie.FormatUnits(units, chain.Decimals(token)) }
+	return fmt.Errorf("nothing was sent: %s holds %s %s and the mission needs %s: send the wallet more, or create a mission with a smaller budget",
+		small.Account, whole(small.Holds), token, whole(small.Needs))
 }
 
 // hintFunding asks the service to read the chain now. It ignores errors: the service finds the

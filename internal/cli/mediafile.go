@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"strings"
@@ -89,6 +90,9 @@ type mediaFile struct {
 
 func openMedia(path, contentType string) (*mediaFile, error) {
 	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, UsageError("FILE %s: no such file; give the path of your photo or video", path)
+	}
 	if err != nil {
 		return nil, UsageError("FILE: %w", err)
 	}

@@ -117,7 +117,7 @@ func showTokenBooks(w io.Writer, tokens []sortie.TokenBooks) {
 	if len(tokens) == 0 {
 		return
 	}
-	fmt.Fprintln(w)
+	fmt.Fprintln(w, "\nAll missions, as of that block:")
 	table := newTable(w)
 	fmt.Fprintln(table, "  TOKEN\tFUNDED\tPAID\tDEFERRED\tREMAINING\tREFUNDED\tFACTORY OWES\tFACTORY HOLDS")
 	for _, token := range tokens {
@@ -144,7 +144,7 @@ func showMissionBooks(w io.Writer, solvency sortie.Solvency) {
 	for _, token := range solvency.Tokens {
 		decimals[token.Token] = token.Decimals
 	}
-	fmt.Fprintln(w)
+	fmt.Fprintln(w, "\nEach mission, compared again now:")
 	table := newTable(w)
 	fmt.Fprintln(table, "  MISSION\tTOKEN\tFUNDED\tPAID\tDEFERRED\tREMAINING\tREFUNDED\tAGREES")
 	for _, mission := range solvency.Missions {

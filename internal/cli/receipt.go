@@ -79,7 +79,7 @@ func missingReceiptError(submission sortie.Submission) error {
 	case sortie.SubmissionFlagged:
 		why = "waits for an operator's decision; if it is accepted, its receipt is signed when the acceptance is final"
 	case sortie.SubmissionAccepted, sortie.SubmissionCurationAccepted:
-		why = "is accepted, and its receipt is signed when the acceptance is final, after the hold of the service (by default 10 minutes): run this again then"
+		why = "is accepted, and its receipt is signed when the acceptance is final, after the hold of the service (by default 10 minutes; sortie dev has none and signs within seconds): run this again then"
 		if submission.Payout.Status != sortie.PayoutNone {
 			why = "is accepted, the acceptance is final, and its receipt is being signed: run this again in a few seconds"
 		}

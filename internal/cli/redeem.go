@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"time"
 
@@ -200,6 +201,9 @@ func readReceipt(path string, stdin io.Reader) (sortie.Receipt, error) {
 	source := stdin
 	if path != "-" {
 		file, err := os.Open(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return sortie.Receipt{}, UsageError("the receipt cannot be read: there is no file %s; sortie submissions receipt ID --out FILE writes it", clean(path))
+		}
 		if err != nil {
 			return sortie.Receipt{}, UsageError("the receipt cannot be read: %w", err)
 		}

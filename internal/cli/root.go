@@ -62,7 +62,7 @@ Every flag can also be set by an environment variable: --chain-listen is SORTIE_
 	root.PersistentFlags().Bool("json", false, "print one JSON value for programs, also for errors")
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return UsageError("%w; see %s --help", err, cmd.CommandPath())
+		return UsageError("%w; see %s --help", flagValueError(err), cmd.CommandPath())
 	})
 	root.AddCommand(
 		newMissionCmd(), newReviewCmd(), newMissionsCmd(), newSubmitCmd(), newSubmissionsCmd(), newPayoutsCmd(), newEarningsCmd(),
@@ -71,6 +71,20 @@ Every flag can also be set by an environment variable: --chain-listen is SORTIE_
 	root.AddCommand(p.Commands...)
 	RequireSubcommand(root)
 	return root
+}
+
+// flagValueError says what kind of value a flag wants, without the words of the Go parser.
+func flagValueError(err error) error {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	wants := map[string]string{"int": "a whole number", "uint64": "a whole number of 0 or more", "duration": "a duration, such as 90s or 10m", "bool": "true or false"}
+	want := wants[invalid.GetFlag().Value.Type()]
+	if want == "" {
+		return err
+	}
+	return fmt.Errorf("--%s %q: want %s", invalid.GetFlag().Name, invalid.GetValue(), want)
 }
 
 // flagsFromEnvironment sets the flags that were not given from their environment variables.

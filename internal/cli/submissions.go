@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,11 +28,15 @@ func newSubmissionsMineCmd(client *clientOptions) *cobra.Command {
 			if len(args) == 1 {
 				return request(cmd, client, func(ctx context.Context, api *sortie.Client) (sortie.Submission, error) {
 					return api.MySubmission(ctx, args[0])
-				}, func(w io.Writer, submission sortie.Submission) { showMySubmission(w, client, submission) })
+				}, func(w io.Writer, submission sortie.Submission) {
+					showMySubmission(w, client, submission)
+					showReceipt(w, submission.Receipt)
+					showNextOfSubmission(w, client, submission)
+				})
 			}
 			return list(cmd, client, limit, func(ctx context.Context, api *sortie.Client) iter.Seq2[sortie.Submission, error] {
 				return api.AllMySubmissions(ctx, sortie.PageQuery{Limit: limit.page()})
-			}, showMySubmissions)
+			}, func(w io.Writer, submissions []sortie.Submission) { showMySubmissions(w, client, submissions) })
 		},
 	}
 	limit.register(cmd.Flags(), 50)
@@ -53,9 +58,9 @@ func newSubmissionsWithdrawCmd(client *clientOptions) *cobra.Command {
 	}
 }
 
-func showMySubmissions(w io.Writer, submissions []sortie.Submission) {
+func showMySubmissions(w io.Writer, client *clientOptions, submissions []sortie.Submission) {
 	if len(submissions) == 0 {
-		fmt.Fprintf(w, "You have no submissions yet. Open missions: %s missions\n", programName())
+		fmt.Fprintf(w, "You have no submissions yet. Open missions: %s\n", (&clientOptions{url: client.url}).suggest("missions"))
 		return
 	}
 	table := newTable(w)
@@ -84,8 +89,18 @@ func showMySubmission(w io.Writer, client *clientOptions, submission sortie.Subm
 		row(table, "receipt", client.suggest("submissions receipt %s", submission.SubmissionID))
 	}
 	_ = table.Flush()
-	showReceipt(w, submission.Receipt)
-	if submission.Status == sortie.SubmissionPending || submission.Status == sortie.SubmissionFlagged {
+}
+
+// showNextOfSubmission suggests to look again while a decision or a payout is awaited.
+func showNextOfSubmission(w io.Writer, client *clientOptions, submission sortie.Submission) {
+	waits := false
+	switch submission.Status {
+	case sortie.SubmissionPending, sortie.SubmissionFlagged:
+		waits = true
+	case sortie.SubmissionAccepted, sortie.SubmissionCurationAccepted:
+		waits = slices.Contains([]sortie.PayoutStatus{sortie.PayoutNone, sortie.PayoutQueued, sortie.PayoutSent}, submission.Payout.Status)
+	}
+	if waits {
 		fmt.Fprintf(w, "\nNext: %s\n", client.suggest("submissions mine %s", submission.SubmissionID))
 	}
 }

@@ -149,7 +149,10 @@ func runSubmit(cmd *cobra.Command, client *clientOptions, options submitOptions,
 	if err != nil {
 		return err
 	}
-	if err := show(cmd, result, func(w io.Writer) { showMySubmission(w, client, result.Submission) }); err != nil {
+	if err := show(cmd, result, func(w io.Writer) {
+		showMySubmission(w, client, result.Submission)
+		showNextOfSubmission(w, client, result.Submission)
+	}); err != nil {
 		return err
 	}
 	if result.Status == sortie.SubmissionRejected {

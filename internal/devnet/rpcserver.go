@@ -52,14 +52,14 @@ type rpcServer struct {
 func listen(address string) (*rpcServer, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, fmt.Errorf("chain address %q: want host:port: %w", address, err)
+		return nil, &setting.Error{Name: setting.ChainListen, Value: address, Err: fmt.Errorf("want host:port, such as 127.0.0.1:8545: %w", err)}
 	}
 	if host == "" {
 		host = "127.0.0.1" // the keys are public: listen beyond this machine only on request
 	}
 	listener, err := net.Listen("tcp", net.JoinHostPort(host, port))
 	if err != nil {
-		return nil, &setting.Error{Name: setting.ChainListen, Err: fmt.Errorf("%w; choose another port, or 0 for any", err)}
+		return nil, &setting.Error{Name: setting.ChainListen, Err: fmt.Errorf("%w; if another sortie is running, stop it, or choose a free port, 0 for any", err)}
 	}
 	return &rpcServer{listener: listener}, nil
 }

@@ -17,8 +17,11 @@ import (
 // listen binds the ports. Open calls it before it opens the database and the media store, so that
 // an accidental second start fails early and changes nothing.
 func (s *Service) listen() (err error) {
+	if _, _, err := net.SplitHostPort(s.config.Listen); err != nil {
+		return &setting.Error{Name: setting.Listen, Value: s.config.Listen, Err: errors.New("want host:port, such as 127.0.0.1:8080")}
+	}
 	if s.listener, err = net.Listen("tcp", s.config.Listen); err != nil {
-		return &setting.Error{Name: setting.Listen, Err: err}
+		return &setting.Error{Name: setting.Listen, Err: fmt.Errorf("%w; if another sortie is running, stop it, or choose a free port, 0 for any", err)}
 	}
 	if s.config.OperationsListen == "" || s.config.sharesListener() {
 		return nil
