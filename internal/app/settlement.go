@@ -337,25 +337,8 @@ func (l *Ledger) finalizePayoutsOf(ctx context.Context, draftID string, payouts 
 	if err != nil {
 		return err
 	}
-	if l.settling.paidSlots != nil {
-		slots := make([]uint32, len(payouts))
-		for i, payout := range payouts {
-			slots[i] = payout.Slot
-		}
-		paid, err := l.settling.paidSlots(ctx, draft.Factory, sortie.MissionKey(draft.MissionID), slots)
-		if err != nil {
-			return err
-		}
-		confirmed := payouts[:0:0]
-		for i, payout := range payouts {
-			if paid[i] {
-				confirmed = append(confirmed, payout)
-			}
-		}
-		if len(confirmed) < len(payouts) {
-			l.log.Warn("a block paid slots that the contract does not have as paid", "draftId", draftID, "payouts", len(payouts)-len(confirmed))
-		}
-		payouts = confirmed
+	if payouts, err = l.paidInContract(ctx, draft, payouts); err != nil {
+		return err
 	}
 	return l.write(ctx, func(tx *writeTx) error {
 		if err := tx.lockChain(); err != nil { // no reorganization during the transaction
@@ -390,6 +373,31 @@ func (l *Ledger) finalizePayoutsOf(ctx context.Context, draftID string, payouts 
 		}
 		return tx.addPayoutEvents(draftID, sortie.EventPayoutDeferred, deferred)
 	})
+}
+
+// paidInContract returns the payouts whose slots a quorum of nodes has as paid.
+func (l *Ledger) paidInContract(ctx context.Context, draft store.Draft, payouts []store.Payout) ([]store.Payout, error) {
+	if l.settling.paidSlots == nil {
+		return payouts, nil
+	}
+	slots := make([]uint32, len(payouts))
+	for i, payout := range payouts {
+		slots[i] = payout.Slot
+	}
+	paid, err := l.settling.paidSlots(ctx, draft.Factory, sortie.MissionKey(draft.MissionID), slots)
+	if err != nil {
+		return nil, err
+	}
+	confirmed := payouts[:0:0]
+	for i, payout := range payouts {
+		if paid[i] {
+			confirmed = append(confirmed, payout)
+		}
+	}
+	if len(confirmed) < len(payouts) {
+		l.log.Warn("a block paid slots that the contract does not have as paid", "draftId", draft.ID, "payouts", len(payouts)-len(confirmed))
+	}
+	return confirmed, nil
 }
 
 // payoutFacts is the data of an event about a payout.

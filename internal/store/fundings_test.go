@@ -200,7 +200,7 @@ func testFundingQueries(t *testing.T, url string) {
 			})
 		}
 	}
-	for _, name := range []string{"to confirm from seen", "to deepen from confirmed", "to refund", "in review", "funded", "fundable"} {
+	for _, name := range []string{"to confirm from seen", "to confirm from confirmed", "to refund", "in review", "funded", "fundable"} {
 		if found[name] < 10 {
 			t.Errorf("got only %d drafts %s, want more to test", found[name], name)
 		}
