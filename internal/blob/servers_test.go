@@ -42,7 +42,7 @@ type s3Server struct {
 	log      bytes.Buffer
 }
 
-// supervisor runs a server until its standard input ends: a killed test run leaves nothing behind.
+// supervisor runs a server until its standard input ends: a killed test run leaves no server.
 const supervisor = `dir=$1; shift
 "$@" </dev/null & server=$!
 cat >/dev/null

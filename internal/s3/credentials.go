@@ -275,7 +275,8 @@ func fetchJSON(ctx context.Context, address string, header http.Header) (Credent
 	return Credentials{answer.AccessKeyID, answer.SecretAccessKey, answer.Token, answer.Expiration}, nil
 }
 
-// credentialServers is the client of all sources. It does not follow redirects: they could carry a token to another host.
+// credentialServers is the client of all sources. It does not follow redirects: they could carry a
+// token to another host.
 var credentialServers = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
 func fetch(ctx context.Context, method, address string, header http.Header, body string) ([]byte, error) {
