@@ -77,7 +77,7 @@ func TestVerifyQuoteAcceptsWhatWasAskedFor(t *testing.T) {
 func TestVerifyQuoteRefusesEveryAlteredByteOfCalldata(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: takes seconds")
+		t.Skip("-short: verifies a quote once for each bit of its calldata")
 	}
 	c := newQuoteCase(t)
 	good := c.quote.Calldata
@@ -107,7 +107,7 @@ func TestVerifyQuoteRefusesEveryAlteredByteOfCalldata(t *testing.T) {
 func TestVerifyQuoteRefusesEveryAlteredByteOfJSON(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: takes seconds")
+		t.Skip("-short: verifies a quote once for each bit of its JSON")
 	}
 	c := newQuoteCase(t)
 	good, err := json.Marshal(c.quote)

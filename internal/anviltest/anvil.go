@@ -10,6 +10,7 @@ import (
 	"math/big"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -47,10 +48,7 @@ type Chain struct {
 // Start starts anvil, deploys the contracts and funds missions.
 func Start(t testing.TB, missions int) *Chain {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("-short: needs anvil")
-	}
-	c := &Chain{t: t, URL: startAnvil(t), BaseFee: Gwei}
+	c := &Chain{t: t, URL: StartAnvil(t, devnet.DefaultChainID, "--preserve-historical-states"), BaseFee: Gwei}
 	var err error
 	if c.Client, err = ethclient.Dial(c.URL); err != nil {
 		t.Fatal(err)
@@ -68,12 +66,16 @@ func (c *Chain) Mine() {
 	c.RPC(nil, "evm_mine")
 }
 
-func startAnvil(t testing.TB) string {
+// StartAnvil runs anvil for the time of a test and returns its URL.
+func StartAnvil(t testing.TB, chainID uint64, options ...string) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: needs anvil")
+	}
 	if _, err := os.Stat(anvilPath); err != nil {
 		t.Fatalf("anvil is not installed: run `make setup` (%v)", err)
 	}
-	anvil := exec.Command(anvilPath, "--port", "0", "--chain-id", "31337", "--preserve-historical-states")
+	anvil := exec.Command(anvilPath, append([]string{"--port", "0", "--chain-id", strconv.FormatUint(chainID, 10)}, options...)...)
 	anvil.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // it is a script that starts the program: both must end
 	output, err := anvil.StdoutPipe()
 	if err != nil {

@@ -139,7 +139,7 @@ func TestBodiesOfOneAddress(t *testing.T) {
 func TestTheBodyTimeoutEndsWithTheBody(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: takes seconds")
+		t.Skip("-short: waits longer than the body timeout")
 	}
 	const timeout = 5 * time.Second // in which a busy machine sends the body
 	signer := newMoodySigner(t)

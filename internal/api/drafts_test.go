@@ -281,7 +281,7 @@ func TestPreview(t *testing.T) {
 func TestACreatorHoldsSoManyUnfundedDrafts(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: takes seconds")
+		t.Skip("-short: fills a wallet with drafts")
 	}
 	s := newService(t, serviceOptions{})
 	var group sync.WaitGroup

@@ -101,7 +101,7 @@ func TestSlowUploadsAreDisplaced(t *testing.T) {
 func TestSlowUploadsLeaveRoomForOthers(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: takes seconds")
+		t.Skip("-short: opens as many uploads as the server allows")
 	}
 	s := newService(t, serviceOptions{config: behindProxy(0), limits: &Limits{AddressUploads: DefaultLimits().AddressUploads}})
 	missionID := s.publish("k1", wideMission).MissionID
@@ -205,7 +205,7 @@ func TestUploadsOfAnIPv6Site(t *testing.T) {
 // process.
 func TestWaitingUploadsAreCheap(t *testing.T) {
 	if testing.Short() {
-		t.Skip("-short: takes seconds")
+		t.Skip("-short: opens thousands of connections")
 	}
 	const count, most = 200, 100 << 10 // bytes each, the client's side and the database's cache included
 	s := newService(t, serviceOptions{config: behindProxy(0)})

@@ -204,7 +204,7 @@ func (s *testService) collect(target, member, id string, signer sortie.Signer) (
 func TestReviewsAndFeedOfLargeMissionsArePagedByBytes(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: takes seconds")
+		t.Skip("-short: stores missions of the largest size")
 	}
 	s := newService(t, serviceOptions{})
 	const count = 48

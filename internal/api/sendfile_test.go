@@ -120,7 +120,7 @@ func TestDownloadsWhoseClientLeaves(t *testing.T) {
 func TestDownloadsTakeAsLongAsTheyMove(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: takes seconds")
+		t.Skip("-short: downloads more slowly than the timeout")
 	}
 	data := noise(5 << 19)
 	const stall = 10 * time.Second // far more than a busy machine adds to a pause

@@ -180,7 +180,7 @@ func TestUploadsOfTheSameFile(t *testing.T) {
 func TestUploadsThatAreDone(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: takes seconds")
+		t.Skip("-short: waits for the server to close connections")
 	}
 	s, file, declared := awaiting(t, serviceOptions{})
 	mustBe(t, "the first time", s.put(declared.Upload.PutURL, file.data), http.StatusOK)
@@ -308,7 +308,7 @@ func TestManyUploadsToOneSubmission(t *testing.T) {
 func TestSlowUploadsAreCutOff(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: takes seconds")
+		t.Skip("-short: waits for the timeout of uploads")
 	}
 	s, file, declared := awaiting(t, serviceOptions{config: func(config *Config) { config.StallTimeout, config.MaxUploads = 8*time.Second, 1 }})
 	w := s.dial()
@@ -348,7 +348,7 @@ func TestSlowUploadsAreCutOff(t *testing.T) {
 func TestUploadsTakeAsLongAsTheyMove(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: takes seconds")
+		t.Skip("-short: uploads more slowly than the timeout")
 	}
 	const stall = 9 * time.Second // a busy machine adds far less to a pause of a third of it
 	s := newService(t, serviceOptions{config: func(config *Config) { config.StallTimeout = stall }})

@@ -23,7 +23,7 @@ import (
 func TestDraftsFollowTheCanonicalChain(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: takes seconds")
+		t.Skip("-short: draws hundreds of chains with reorganizations")
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		dir, err := os.MkdirTemp("", "sortie-app-")

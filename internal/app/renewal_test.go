@@ -213,7 +213,7 @@ func TestReceiptsWithoutAStoredSignerAreRenewed(t *testing.T) {
 func TestManyReceiptsAreRenewedInBatches(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: takes seconds")
+		t.Skip("-short: signs several batches of receipts")
 	}
 	s := openTestMedia(t, sqliteDatabase(t), nil)
 	ctx := context.Background()

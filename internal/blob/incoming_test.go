@@ -105,9 +105,6 @@ func TestUploadContinuesAfterARestart(t *testing.T) {
 // hash.
 func TestUploadsInPieces(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("-short: takes seconds")
-	}
 	incoming := openIncoming(t, t.TempDir())
 	rapid.Check(t, func(t *rapid.T) {
 		partial, err := incoming.Open(uploadID)
@@ -186,9 +183,6 @@ func TestUploadHasOneWriter(t *testing.T) {
 // removed.
 func TestConcurrentRemove(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("-short: takes seconds")
-	}
 	dir := t.TempDir()
 	path := filepath.Join(dir, uploadID+".upload")
 	var writers atomic.Int64

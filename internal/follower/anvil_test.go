@@ -138,7 +138,7 @@ func TestFollowingAnvilThroughReorganizations(t *testing.T) {
 func TestFollowingOutlivesANodeThatChanges(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: takes seconds")
+		t.Skip("-short: waits for the checks of a node")
 	}
 	net, deployment := startChain(t)
 	front := chaintest.NewSwitchable(t)

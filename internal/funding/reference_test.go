@@ -220,7 +220,7 @@ func TestAuthorizationsMatchTheReferenceEncoders(t *testing.T) {
 func TestSettlementsMatchTheReferenceEncoders(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: takes seconds")
+		t.Skip("-short: signs settlements of every size")
 	}
 	r, contract := newRandom(2), mustABI(t)
 	for i := range randomStructs {

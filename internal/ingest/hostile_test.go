@@ -162,7 +162,7 @@ func webpHeader(width, height uint32) []byte {
 // process.
 func TestHostileFiles(t *testing.T) {
 	if testing.Short() {
-		t.Skip("-short: takes seconds")
+		t.Skip("-short: starts a process for each hostile file")
 	}
 	ingester := newIngester(t, func(c *ingest.Config) { c.MaxBytes = 64 << 20 })
 	for _, row := range hostileFiles() {
