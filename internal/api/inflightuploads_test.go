@@ -205,7 +205,7 @@ func TestUploadsOfAnIPv6Site(t *testing.T) {
 // process.
 func TestWaitingUploadsAreCheap(t *testing.T) {
 	if testing.Short() {
-		t.Skip("-short: opens thousands of connections")
+		t.Skip("-short: holds 200 uploads open")
 	}
 	const count, most = 200, 100 << 10 // bytes each, the client's side and the database's cache included
 	s := newService(t, serviceOptions{config: behindProxy(0)})

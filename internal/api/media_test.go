@@ -193,7 +193,7 @@ func TestRotatedKeysEndAllLinks(t *testing.T) {
 func TestAMillionMutationsOfALink(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: sends thousands of altered links over HTTP")
+		t.Skip("-short: checks a million altered links")
 	}
 	s, _, deliverable := delivered(t, serviceOptions{})
 	target := s.target(deliverable.MediaURL)

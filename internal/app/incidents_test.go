@@ -215,7 +215,7 @@ func TestNothingBecomesFinalAfterTheMoneyLeft(t *testing.T) {
 func TestAcceptancesWithoutMoneyHoldUpNoOthers(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: makes hundreds of acceptances")
+		t.Skip("-short: makes more acceptances than one pass takes")
 	}
 	s := openTestMedia(t, sqliteDatabase(t), nil)
 	poor, rich := s.publish("poor", maxDue+1, `,"maxSubmissionsPerContributor":1`), s.publish("rich", 1, "")

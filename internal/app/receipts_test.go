@@ -15,7 +15,7 @@ import (
 func TestReceiptsBehindManyThatCannotBeSigned(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: makes hundreds of acceptances")
+		t.Skip("-short: makes more acceptances than one pass takes")
 	}
 	refused := make(map[sortie.Hash]bool)
 	s := openTestMedia(t, sqliteDatabase(t), func(config *Config) {

@@ -152,7 +152,7 @@ func TestATickReadsAsMuchWithManyPayouts(t *testing.T) {
 func TestATickTakesAsLongWithManyPayouts(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: stores thousands of payouts")
+		t.Skip("-short: stores the payouts of many missions")
 	}
 	few, many := openTestMedia(t, sqliteDatabase(t), nil), openTestMedia(t, sqliteDatabase(t), nil)
 	few.crowd(fewMissions)

@@ -169,7 +169,7 @@ func TestSafeAndFinalizedAreOneAndTwoBlocksBelowTheHead(t *testing.T) {
 func TestTrafficDoesNotPushTheClock(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: fills seconds of the chain with blocks")
+		t.Skip("-short: waits for the chain's clock")
 	}
 	chain := startChain(t, devnet.Config{}) // the clock of `sortie dev`
 	client := dial(t, chain.RPCURL())

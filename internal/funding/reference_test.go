@@ -220,7 +220,7 @@ func TestAuthorizationsMatchTheReferenceEncoders(t *testing.T) {
 func TestSettlementsMatchTheReferenceEncoders(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: signs settlements of every size")
+		t.Skip("-short: compares many random settlements")
 	}
 	r, contract := newRandom(2), mustABI(t)
 	for i := range randomStructs {
